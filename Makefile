@@ -1,0 +1,76 @@
+# Soft Lookup: the book, its notebooks and its tests. `make help` lists the targets.
+# Everything runs in .venv, which the first target that needs it makes from requirements.txt.
+
+PYTHON ?= python3
+NOTEBOOK ?=
+PORT ?= 8000
+CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome || true)
+
+BIN := .venv/bin
+READY := .venv/.ready
+INDEX := _build/html/index.html
+PYTHON_SET_BY := $(origin PYTHON)
+export CHROMIUM PYTHON_SET_BY
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.PHONY: help book test lint unit nbval browser chromium notebooks lab serve bench lock repository clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
+
+$(READY): requirements.txt pyproject.toml
+	@sh tools/environment.sh "$(PYTHON)"
+	@touch $@
+
+# Every page is written anew: a build that reuses pages keeps stale ones and forgets their warnings.
+book: $(READY) ## build the book and print where it is
+	@$(BIN)/jupyter-book build . --all -W --keep-going -q > /dev/null
+	@echo "The book: $(CURDIR)/$(INDEX)"
+
+test: lint unit nbval browser ## everything that CI checks
+
+lint: $(READY) ## check the style of the code and of the notebooks
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+unit: $(READY) ## test the package and the tools
+	$(BIN)/python -m pytest tests --ignore=tests/browser
+
+nbval: $(READY) ## re-execute every notebook and compare every output
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --nbval --nbval-current-env --nbval-cell-timeout=60 \
+		-n 2 --dist loadfile book
+
+browser: chromium book ## test the built book in a real browser
+	$(BIN)/python -m pytest tests/browser
+
+chromium:
+	@command -v "$(CHROMIUM)" > /dev/null || { \
+		echo "The browser tests need Chromium: install it (on Debian: apt-get install chromium)" \
+			"or name one with CHROMIUM=/path/to/chromium." >&2; exit 1; }
+
+notebooks: $(READY) ## re-execute and save the notebooks; one with NOTEBOOK=book/05-masking.ipynb
+	$(BIN)/python -m tools.notebooks $(NOTEBOOK)
+
+lab: $(READY) ## JupyterLab on the book
+	$(BIN)/jupyter lab book
+
+serve: book ## the built book on localhost; another port with PORT=8001
+	@echo "http://127.0.0.1:$(PORT)/"
+	@$(BIN)/python -m http.server $(PORT) --bind 127.0.0.1 --directory _build/html
+
+bench: $(READY) ## the benchmarks
+	$(BIN)/python -m tools.bench
+
+lock: $(READY) ## resolve requirements.in into requirements.txt
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --no-annotate \
+		--custom-compile-command "make lock" requirements.in -o requirements.txt
+
+repository: $(READY) ## change the book's public address: URL=https://github.com/owner/name
+	@$(BIN)/python tools/repository.py "$(URL)"
+
+clean: ## remove what was built (the environment .venv stays)
+	rm -rf _build .pytest_cache .ruff_cache .hypothesis
+	find . -path ./.venv -prune -o -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,15 @@
+"""Attention, from a dictionary to the Transformer: the package behind the Soft Lookup course."""
+
+from attention.devices import default_device
+from attention.functional import attention_weights, masked_softmax, scaled_dot_product_attention
+from attention.masks import causal_mask, padding_mask, window_mask
+
+__all__ = [
+    "attention_weights",
+    "causal_mask",
+    "default_device",
+    "masked_softmax",
+    "padding_mask",
+    "scaled_dot_product_attention",
+    "window_mask",
+]

@@ -1,0 +1,1 @@
+"""A check for each exercise: one module a chapter."""

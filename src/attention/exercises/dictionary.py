@@ -1,0 +1,123 @@
+"""The exercises of chapter 1, the dictionary analogy."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from attention.exercises.exercise import Exercise, Mistake
+
+PRIMES = (3, 5, 7, 11)
+
+
+def _two_primes(generator: torch.Generator) -> list[int]:
+    return [PRIMES[index] for index in torch.randperm(len(PRIMES), generator=generator)[:2].tolist()]
+
+
+def _soft_lookup(weights: Tensor, values: Tensor) -> Tensor:
+    total = torch.zeros(values.size(1))
+    for weight, value in zip(weights, values, strict=True):
+        total = total + weight * value
+    return total
+
+
+def _draw_soft_lookup(generator: torch.Generator) -> tuple:
+    keys, width = _two_primes(generator)
+    return torch.rand(keys, generator=generator).softmax(0), torch.randn(keys, width, generator=generator)
+
+
+soft_lookup = Exercise(
+    "soft_lookup",
+    _soft_lookup,
+    _draw_soft_lookup,
+    mistakes=(
+        Mistake(
+            lambda weights, values: values.mean(dim=0),
+            "This is the plain average: every value counts the same, whatever its weight.",
+        ),
+        Mistake(
+            lambda weights, values: values[weights.argmax()],
+            "This is the hard lookup: it returns the value with the largest weight and drops all others.",
+        ),
+        Mistake(
+            lambda weights, values: (weights[:, None] * values).mean(dim=0),
+            "You weight the values and then average them, which divides by the number of keys once too often: the "
+            "weights already sum to 1, so add.",
+        ),
+        Mistake(
+            lambda weights, values: weights.softmax(0) @ values,
+            "You pass the weights through a softmax again. They are weights already, not scores.",
+        ),
+    ),
+)
+
+
+def _weights_at(scores: Tensor, temperature: float) -> Tensor:
+    powers = [torch.exp(score / temperature) for score in scores]
+    return torch.stack([power / sum(powers) for power in powers])
+
+
+def _draw_weights_at(generator: torch.Generator) -> tuple:
+    keys, _ = _two_primes(generator)
+    temperature = 0.4 + 0.3 * torch.rand(1, generator=generator).item()
+    return torch.randn(keys, generator=generator), round(temperature, 3)
+
+
+weights_at = Exercise(
+    "weights_at",
+    _weights_at,
+    _draw_weights_at,
+    mistakes=(
+        Mistake(
+            lambda scores, temperature: (scores * temperature).softmax(0),
+            "You multiply by the temperature. A high temperature has to bring the scores closer together, so divide.",
+        ),
+        Mistake(
+            lambda scores, temperature: scores.softmax(0) / temperature,
+            "You divide after the softmax, so the weights sum to 1/temperature. Divide the scores, before it.",
+        ),
+        Mistake(
+            lambda scores, temperature: scores.softmax(0),
+            "The temperature changes nothing yet: divide the scores by it before the softmax.",
+        ),
+        Mistake(
+            lambda scores, temperature: torch.exp(scores / temperature),
+            "The powers are right, but they do not sum to 1 yet: divide by their sum.",
+        ),
+    ),
+)
+
+
+def _scores_from_weights(weights: Tensor) -> Tensor:
+    return torch.stack([torch.log(weight) for weight in weights])
+
+
+def _draw_scores_from_weights(generator: torch.Generator) -> tuple:
+    keys, _ = _two_primes(generator)
+    return (torch.randn(keys, generator=generator).softmax(0),)
+
+
+scores_from_weights = Exercise(
+    "scores_from_weights",
+    _scores_from_weights,
+    _draw_scores_from_weights,
+    mistakes=(
+        Mistake(
+            lambda weights: weights * 1.0,
+            "These are the weights themselves. Their softmax is nearly uniform: weights are not scores.",
+        ),
+        Mistake(
+            lambda weights: weights.exp(),
+            "You took exp, which is what the softmax does. You need what undoes it.",
+        ),
+        Mistake(
+            lambda weights: torch.log10(weights),
+            f"The logarithm, but to base 10: a softmax uses e, so your scores are too small by a factor {math.log(10):.3f}.",
+        ),
+        Mistake(
+            lambda weights: torch.logit(weights),
+            "ln(w / (1 − w)) undoes a sigmoid, one weight against the rest. A softmax is undone by ln w.",
+        ),
+    ),
+    canonical=lambda scores: scores - scores.max(),
+)

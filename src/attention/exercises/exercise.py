@@ -1,0 +1,126 @@
+"""What an exercise is made of: a slow specification, fresh random inputs, and the wrong answers people give."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+TRIALS = 5
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A known wrong answer, and what to tell the reader who gives it."""
+
+    answer: Callable
+    hint: str
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A function to be written by the reader.
+
+    Attributes:
+        name: the function's name.
+        specification: what it should return, as slowly and plainly as can be.
+        draw: from a generator to fresh arguments, floating-point tensors among them, no two dimensions alike.
+        mistakes: known wrong answers, each with its hint.
+        canonical: maps right answers that may differ (by a constant, say) to one.
+    """
+
+    name: str
+    specification: Callable
+    draw: Callable[[torch.Generator], tuple]
+    mistakes: tuple[Mistake, ...] = ()
+    canonical: Callable[[Tensor], Tensor] = field(default=lambda answer: answer)
+
+    def check(self, answer: Callable) -> None:
+        """Print whether the answer is right, and if not, why."""
+        print(f"{self.name}: {self.verdict(answer)}")
+
+    def verdict(self, answer: Callable) -> str:
+        """Compare an answer with the specification on fresh inputs: values, gradients, and the inputs unchanged.
+
+        Returns:
+            one sentence: correct, not attempted yet, the hint for a known mistake, or where the answer first differs.
+        """
+        generator = torch.Generator()
+        generator.seed()
+        trials = [self.draw(generator) for _ in range(TRIALS)]
+        for arguments in trials:
+            fault = self._fault(answer, arguments)
+            if fault == "not attempted yet":
+                return "not attempted yet."
+            if fault:
+                known = (mistake.hint for mistake in self.mistakes if self._is(mistake, answer, trials))
+                return f"not yet. {next(known, fault)}"
+        return f"correct: values and gradients, on {TRIALS} random inputs."
+
+    def _is(self, mistake: Mistake, answer: Callable, trials: list[tuple]) -> bool:
+        """Whether the answer is this mistake, on every input."""
+        mistaken = Exercise(self.name, mistake.answer, self.draw, canonical=self.canonical)
+        return not any(mistaken._fault(answer, arguments) for arguments in trials)
+
+    def _fault(self, answer: Callable, arguments: tuple) -> str:
+        """What is wrong with the answer on one input; empty when nothing is."""
+        given, known = _copies(arguments), _copies(arguments)
+        expected = self.specification(*known)
+        try:
+            found = answer(*given)
+        except NotImplementedError:
+            return "not attempted yet"
+        except Exception as error:
+            return f"With {_shapes(arguments)} it raises {type(error).__name__}: {error}"
+        if found is None or found is ...:
+            return "not attempted yet"
+        if not isinstance(found, Tensor):
+            return f"It must return a tensor, and returns {type(found).__name__}."
+        if found.shape != expected.shape:
+            shapes = f"{tuple(expected.shape)}, and has {tuple(found.shape)}"
+            return f"With {_shapes(arguments)} the result must have shape {shapes}."
+        found, expected = self.canonical(found), self.canonical(expected)
+        if not _close(found, expected):
+            return f"With {_shapes(arguments)} it gives {_short(found)} where {_short(expected)} is right."
+        if any(not torch.equal(one, other) for one, other in zip(*map(_tensors, (given, arguments)), strict=True)):
+            return "The values are right, but it changes its input."
+        if not _same_gradients(found, expected, _tensors(given), _tensors(known)):
+            return "The values are right, but no gradient, or a wrong one, reaches the inputs: stay with tensors."
+        return ""
+
+
+def _tensors(arguments: tuple) -> list[Tensor]:
+    return [argument for argument in arguments if isinstance(argument, Tensor)]
+
+
+def _copies(arguments: tuple) -> tuple:
+    """The arguments, with tensors cloned and ready for gradients."""
+    return tuple(
+        argument.clone().requires_grad_(argument.is_floating_point()) if isinstance(argument, Tensor) else argument
+        for argument in arguments
+    )
+
+
+def _same_gradients(found: Tensor, expected: Tensor, given: list[Tensor], known: list[Tensor]) -> bool:
+    direction = torch.cos(torch.arange(expected.numel(), dtype=expected.dtype)).reshape(expected.shape)
+    gradients = []
+    for output, inputs in ((found, given), (expected, known)):
+        inputs = [tensor for tensor in inputs if tensor.requires_grad]
+        if not output.requires_grad:
+            return not expected.requires_grad
+        gradients.append(torch.autograd.grad(output, inputs, direction, allow_unused=True, materialize_grads=True))
+    return all(map(_close, *gradients))
+
+
+def _close(found: Tensor, expected: Tensor) -> bool:
+    return torch.allclose(found, expected.to(found.dtype), rtol=1e-4, atol=1e-5, equal_nan=True)
+
+
+def _shapes(arguments: tuple) -> str:
+    shown = [str(tuple(argument.shape)) if isinstance(argument, Tensor) else repr(argument) for argument in arguments]
+    return "arguments " + ", ".join(shown)
+
+
+def _short(tensor: Tensor) -> str:
+    numbers = [f"{number:.4f}" for number in tensor.flatten()[:3].tolist()]
+    return ", ".join(numbers) + (", …" if tensor.numel() > 3 else "")

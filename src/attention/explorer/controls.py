@@ -1,0 +1,168 @@
+"""Controls: what ``interact`` takes, as a finite list of values, or a text that only a kernel can read."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import ipywidgets
+from ipywidgets.widgets.widget_selection import _Selection
+from traitlets import TraitError
+
+SUPPORTED = (
+    "(min, max[, step]), a list or dict of options, a bool, a str, or an ipywidgets slider, dropdown, checkbox or "
+    "text box"
+)
+
+
+@dataclass(frozen=True)
+class Control:
+    """One control of an explorer.
+
+    ``values`` is what the function gets, ``states`` what JSON and the reader's ``state`` hold, ``labels`` what is read;
+    the three run in parallel. A text control has one of each: its first.
+    """
+
+    name: str
+    label: str
+    kind: str
+    values: tuple[Any, ...]
+    states: tuple[Any, ...]
+    labels: tuple[str, ...]
+    initial: int = 0
+    range: tuple[float, float, float] | None = None
+    convert: Callable[[Any], Any] | None = None
+
+    def position(self, state: Any) -> int:
+        """Where a state stands among the control's own; numbers may be off by a rounding."""
+        for position, known in enumerate(self.states):
+            if type(known) is bool or type(state) is bool or isinstance(known, str) or isinstance(state, str):
+                if known is state or (type(known) is type(state) and known == state):
+                    return position
+            elif isinstance(state, (int, float)) and math.isclose(known, state, rel_tol=1e-9, abs_tol=1e-12):
+                return position
+        shown = ", ".join(self.labels if len(self.labels) < 8 else (*self.labels[:3], "…", *self.labels[-2:]))
+        raise ValueError(f"{self.name} has no state {state!r}; it has {shown}")
+
+    def payload(self) -> dict[str, Any]:
+        """The control as the front end reads it."""
+        low, high, step = self.range or (None, None, None)
+        bounds = {"min": low, "max": high, "step": step} if self.range else {}
+        return {
+            "name": self.name,
+            "label": self.label,
+            "kind": self.kind,
+            "states": list(self.states),
+            "labels": list(self.labels),
+            "initial": self.initial,
+            **bounds,
+        }
+
+
+def make_control(name: str, abbreviation: Any, default: Any) -> Control:
+    """Turn one of ``interact``'s abbreviations, or an ipywidget, into a control.
+
+    Args:
+        name: the argument it sets.
+        abbreviation: ``(min, max[, step])``, a list or dict of options, a bool, a str, or a widget.
+        default: the function's own default for the argument, where the control begins; ``inspect.Parameter.empty``
+            if it has none.
+
+    Raises:
+        TypeError: nothing a control can be made of.
+        ValueError: a range or a list that is empty or not finite.
+    """
+    if isinstance(abbreviation, ipywidgets.Widget):
+        return _from_widget(name, abbreviation)
+    if isinstance(abbreviation, tuple):
+        _check_range(name, abbreviation)
+    elif isinstance(abbreviation, (list, dict)) and not abbreviation:
+        raise ValueError(f"{name}={abbreviation!r} has no options")
+    try:
+        widget = ipywidgets.interactive.widget_from_abbrev(abbreviation, default)
+    except (ValueError, TraitError) as error:
+        raise ValueError(f"{name}={abbreviation!r} makes no control: {error}") from error
+    if widget is None:
+        raise TypeError(f"{name}={abbreviation!r} makes no control; use {SUPPORTED}")
+    try:
+        return _from_widget(name, widget)
+    finally:
+        widget.close()
+
+
+def _check_range(name: str, bounds: tuple) -> None:
+    numbers = [bound for bound in bounds if isinstance(bound, (int, float)) and not isinstance(bound, bool)]
+    if len(numbers) != len(bounds) or len(bounds) not in (2, 3):
+        raise TypeError(f"{name}={bounds!r} makes no control; a tuple is (min, max) or (min, max, step), of numbers")
+    if not all(map(math.isfinite, numbers)):
+        raise ValueError(f"{name}={bounds!r} must be finite")
+    if bounds[0] >= bounds[1]:
+        raise ValueError(f"{name}={bounds!r} is an empty range: min must be below max")
+    if len(bounds) == 3 and bounds[2] <= 0:
+        raise ValueError(f"{name}={bounds!r} needs a step above 0, found {bounds[2]}")
+
+
+def _from_widget(name: str, widget: ipywidgets.Widget) -> Control:
+    label = getattr(widget, "description", "") or name.replace("_", " ")
+    if isinstance(widget, (ipywidgets.IntSlider, ipywidgets.FloatSlider)):
+        return _slider(name, label, widget)
+    if isinstance(widget, ipywidgets.FloatLogSlider):
+        return _log_slider(name, label, widget)
+    if isinstance(widget, _Selection):
+        return _selection(name, label, widget)
+    if isinstance(widget, (ipywidgets.Checkbox, ipywidgets.ToggleButton)):
+        return Control(name, label, "checkbox", (False, True), (False, True), ("off", "on"), int(widget.value))
+    if isinstance(getattr(widget, "value", None), (str, int, float)) and isinstance(widget, ipywidgets.ValueWidget):
+        value = widget.value
+        return Control(name, label, "text", (value,), (value,), (str(value),), convert=type(value))
+    raise TypeError(f"{name}={type(widget).__name__}() makes no control; use {SUPPORTED}")
+
+
+def _steps(name: str, low: float, high: float, step: float | None) -> list[float]:
+    """The numbers from low to high, free of the noise of adding 0.1 again and again."""
+    if not step or step <= 0:
+        raise ValueError(f"{name} needs a step above 0, found {step}")
+    count = math.floor((high - low) / step + 1e-9) + 1
+    if count > 100_000:
+        raise ValueError(f"{name} has {count:,} values: coarsen it")
+    return [float(f"{low + index * step:.12g}") for index in range(count)]
+
+
+def _slider(name: str, label: str, slider: ipywidgets.IntSlider | ipywidgets.FloatSlider) -> Control:
+    values = _steps(name, slider.min, slider.max, slider.step)
+    if isinstance(slider, ipywidgets.IntSlider):
+        values = [int(value) for value in values]
+    labels = tuple(f"{value:.6g}" if isinstance(value, float) else str(value) for value in values)
+    bounds = (slider.min, values[-1], slider.step)
+    return Control(name, label, "range", tuple(values), tuple(values), labels, _nearest(values, slider.value), bounds)
+
+
+def _log_slider(name: str, label: str, slider: ipywidgets.FloatLogSlider) -> Control:
+    values = [slider.base**exponent for exponent in _steps(name, slider.min, slider.max, slider.step)]
+    labels = tuple(f"{value:.3g}" for value in values)
+    bounds = (0, len(values) - 1, 1)
+    return Control(name, label, "range", tuple(values), tuple(values), labels, _nearest(values, slider.value), bounds)
+
+
+def _selection(name: str, label: str, widget: _Selection) -> Control:
+    if not widget._options_full:
+        raise ValueError(f"{name} has no options")
+    labels, values = zip(*widget._options_full, strict=True)
+    states = tuple(
+        value if isinstance(value, (str, bool, int, float)) and not _odd(value) else shown
+        for shown, value in zip(labels, values, strict=True)
+    )
+    if len(set(map(repr, states))) < len(states):
+        raise ValueError(f"{name} has options that cannot be told apart: {', '.join(map(repr, states))}")
+    initial = 0 if widget.index is None else widget.index
+    if isinstance(widget, ipywidgets.SelectionSlider):
+        return Control(name, label, "range", values, states, labels, initial, (0, len(values) - 1, 1))
+    return Control(name, label, "select", values, states, labels, initial)
+
+
+def _odd(value) -> bool:
+    return isinstance(value, float) and not math.isfinite(value)
+
+
+def _nearest(values: list[float], wanted: float) -> int:
+    return min(range(len(values)), key=lambda index: abs(values[index] - wanted))

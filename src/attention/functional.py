@@ -1,0 +1,193 @@
+"""Attention as three readable functions.
+
+Dimensions: … leading (batch, heads), L queries, S keys, D query and key width, Dv value width. *Scores* enter
+the softmax, *weights* leave it.
+"""
+
+import math
+
+import torch
+from torch import Tensor
+from torch.nn.functional import dropout
+
+from attention.masks import causal_mask, check_mask
+
+
+def masked_softmax(scores: Tensor, mask: Tensor | None = None, dim: int = -1) -> Tensor:
+    """Turn scores into weights that sum to 1 over what the mask lets through.
+
+    ``weights = exp(scores) · mask / Σ exp(scores) · mask``, computed stably. A row with nothing to attend to
+    is all zeros and its gradient is zero; ``scores`` is never changed; float16 and bfloat16 are computed in
+    float32.
+
+    Args:
+        scores: floating point, (…, L, S).
+        mask: bool, True = may attend, broadcastable to the scores' shape.
+        dim: the dimension that sums to 1.
+
+    Returns:
+        weights, of the scores' shape, dtype and device.
+
+    Raises:
+        TypeError: the scores are no floating-point tensor, or the mask is not boolean.
+        ValueError: the mask does not broadcast to the scores' shape, or lies on another device.
+
+    >>> masked_softmax(torch.zeros(2, 2), torch.tensor([[True, False], [False, False]])).tolist()
+    [[1.0, 0.0], [0.0, 0.0]]
+    """
+    _check_floating("scores", scores)
+    dtype, scores = scores.dtype, _at_least_float32(scores)
+    if mask is None:
+        return scores.softmax(dim).to(dtype)
+    check_mask("mask", mask, scores.shape)
+    _check_same("device", scores=scores, mask=mask)
+    # The lowest finite number, not -inf: a row of -inf would be NaN, in the backward pass too.
+    scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+    return scores.softmax(dim).masked_fill(~mask, 0.0).to(dtype)
+
+
+def attention_weights(
+    query: Tensor,
+    key: Tensor,
+    attn_mask: Tensor | None = None,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+) -> Tensor:
+    """How much each query attends to each key: ``softmax(query · keyᵀ · scale)``.
+
+    Args:
+        query: (…, L, D).
+        key: (…, S, D), with leading dimensions that broadcast with the query's.
+        attn_mask: bool, True = may attend, broadcastable to (…, L, S).
+        is_causal: also hide the keys after the query's own position (aligned at the top left).
+        scale: factor on the scores; 1/√D when not given.
+
+    Returns:
+        weights (…, L, S); each row sums to 1, or is all zeros where the mask hides every key.
+
+    Raises:
+        TypeError: query and key are no floating-point tensors of one dtype, or the mask is not boolean.
+        ValueError: shapes or devices that do not fit, with both named.
+
+    Source: Vaswani et al. (2017), equation 1.
+
+    >>> attention_weights(torch.zeros(1, 4), torch.randn(2, 4)).tolist()
+    [[0.5, 0.5]]
+    """
+    weights_shape = _check_query_key(query, key)
+    if attn_mask is not None:
+        check_mask("attn_mask", attn_mask, weights_shape)
+        _check_same("device", query=query, attn_mask=attn_mask)
+    if is_causal:
+        causal = causal_mask(*weights_shape[-2:], device=query.device)
+        attn_mask = causal if attn_mask is None else attn_mask & causal
+    scale = 1 / math.sqrt(max(query.size(-1), 1)) if scale is None else scale
+    # A score of two float16 vectors can lie beyond float16's largest number.
+    scores = (_at_least_float32(query) * scale) @ _at_least_float32(key).mT
+    return masked_softmax(scores, attn_mask).to(query.dtype)
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+) -> Tensor:
+    """Average the values by how well their keys match each query: ``softmax(query · keyᵀ / √D) · value``.
+
+    Answers as :func:`torch.nn.functional.scaled_dot_product_attention` does, with two differences: a query
+    that may attend to nothing gets zeros, and a mask may be combined with ``is_causal``. It is the readable
+    form: it holds the whole (…, L, S) matrix of weights, which PyTorch's fused kernels never form.
+
+    Args:
+        query: (…, L, D).
+        key: (…, S, D).
+        value: (…, S, Dv).
+        attn_mask: bool, True = may attend, broadcastable to (…, L, S).
+        dropout_p: probability of dropping a weight; applied whenever it is not 0, so pass 0 to evaluate.
+        is_causal: also hide the keys after the query's own position.
+        scale: factor on the scores; 1/√D when not given.
+
+    Returns:
+        output (…, L, Dv).
+
+    Raises:
+        TypeError, ValueError: as :func:`attention_weights`; also a value that has not one row for each key,
+            or a ``dropout_p`` outside 0 … 1.
+
+    Source: Vaswani et al. (2017), equation 1.
+
+    >>> query, key = torch.zeros(1, 4), torch.randn(2, 4)
+    >>> scaled_dot_product_attention(query, key, torch.tensor([[10.0], [5.0]])).tolist()
+    [[7.5]]
+    """
+    _check_query_key(query, key)
+    _check_value(query, key, value)
+    if not 0.0 <= dropout_p <= 1.0:
+        raise ValueError(f"dropout_p must lie between 0 and 1, found {dropout_p}")
+    weights = attention_weights(query, key, attn_mask, is_causal, scale=scale)
+    return dropout(weights, dropout_p) @ value
+
+
+def _at_least_float32(tensor: Tensor) -> Tensor:
+    return tensor.to(torch.promote_types(tensor.dtype, torch.float32))
+
+
+def _check_query_key(query: Tensor, key: Tensor) -> tuple[int, ...]:
+    """Raise unless every query can be compared with every key; return the shape of their weights."""
+    _check_matrix("query", query)
+    _check_matrix("key", key)
+    _check_same("dtype", query=query, key=key)
+    _check_same("device", query=query, key=key)
+    if query.size(-1) != key.size(-1):
+        raise ValueError(f"query and key must have the same width, found {_shapes(query=query, key=key)}")
+    return *_broadcast(query=query, key=key), query.size(-2), key.size(-2)
+
+
+def _check_value(query: Tensor, key: Tensor, value: Tensor) -> None:
+    """Raise unless there is one value for each key that the query meets."""
+    _check_matrix("value", value)
+    _check_same("dtype", key=key, value=value)
+    _check_same("device", key=key, value=value)
+    if key.size(-2) != value.size(-2):
+        raise ValueError(f"value must have one row for each key, found {_shapes(key=key, value=value)}")
+    _broadcast(query=query, key=key, value=value)
+
+
+def _check_matrix(name: str, tensor: Tensor) -> None:
+    _check_floating(name, tensor)
+    if tensor.dim() < 2:
+        shape = tuple(tensor.shape)
+        raise ValueError(f"{name} must have at least two dimensions, (…, length, width), found {shape}")
+
+
+def _check_floating(name: str, tensor: Tensor) -> None:
+    if not isinstance(tensor, Tensor) or not tensor.is_floating_point():
+        found = tensor.dtype if isinstance(tensor, Tensor) else type(tensor).__name__
+        raise TypeError(f"{name} must be a floating-point tensor, found {found}")
+
+
+def _check_same(attribute: str, **tensors: Tensor) -> None:
+    """Raise unless the tensors agree in ``dtype`` (a TypeError) or ``device`` (a ValueError)."""
+    found = {name: getattr(tensor, attribute) for name, tensor in tensors.items()}
+    if len(set(found.values())) > 1:
+        told = ", ".join(f"{name} {which}" for name, which in found.items())
+        error = TypeError if attribute == "dtype" else ValueError
+        raise error(f"{' and '.join(found)} must have the same {attribute}, found {told}")
+
+
+def _broadcast(**tensors: Tensor) -> torch.Size:
+    """The leading dimensions of the tensors, broadcast with each other."""
+    try:
+        return torch.broadcast_shapes(*(tensor.shape[:-2] for tensor in tensors.values()))
+    except RuntimeError:
+        raise ValueError(f"the leading dimensions do not broadcast, found {_shapes(**tensors)}") from None
+
+
+def _shapes(**tensors: Tensor) -> str:
+    return ", ".join(f"{name} {tuple(tensor.shape)}" for name, tensor in tensors.items())

@@ -1,0 +1,110 @@
+"""Boolean masks: True means that this query may attend to this key; they combine with ``&``, ``|``, ``~``."""
+
+from numbers import Integral
+
+import torch
+from torch import Tensor
+
+
+def causal_mask(length: int, key_length: int | None = None, *, device=None) -> Tensor:
+    """Let query i attend to keys 0 … i, so that nothing is seen before its time.
+
+    Args:
+        length: number of queries L.
+        key_length: number of keys S; L when not given. With L ≠ S the mask is aligned at the top left, as
+            ``is_causal`` of PyTorch's ``scaled_dot_product_attention`` is: query 0 sees key 0 alone.
+        device: where to make the mask.
+
+    Returns:
+        bool tensor (L, S).
+
+    Source: Vaswani et al. (2017), section 3.2.3.
+
+    >>> causal_mask(3).int().tolist()
+    [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
+    """
+    key_length = length if key_length is None else key_length
+    _check_count("length", length)
+    _check_count("key_length", key_length)
+    return torch.ones(length, key_length, dtype=torch.bool, device=device).tril()
+
+
+def padding_mask(lengths: Tensor, length: int) -> Tensor:
+    """Hide the padding behind each sequence's valid keys.
+
+    Args:
+        lengths: integers, (B,) for one valid length a sequence, or (B, L) for one a query; from 0 to S.
+        length: number of keys S, padding included.
+
+    Returns:
+        bool tensor on the device of ``lengths``: (B, 1, S) from (B,), (B, L, S) from (B, L). Weights with
+        heads, (B, H, L, S), take it as ``mask.unsqueeze(1)``.
+
+    Raises:
+        TypeError: ``lengths`` is not an integer tensor.
+        ValueError: ``lengths`` has another shape, or a length outside 0 … S.
+
+    >>> padding_mask(torch.tensor([1, 3]), 3).int().tolist()
+    [[[1, 0, 0]], [[1, 1, 1]]]
+    """
+    _check_count("length", length)
+    if not isinstance(lengths, Tensor) or lengths.is_floating_point() or lengths.dtype == torch.bool:
+        found = lengths.dtype if isinstance(lengths, Tensor) else type(lengths).__name__
+        raise TypeError(f"lengths must be a tensor of integers, found {found}")
+    if lengths.dim() not in (1, 2):
+        raise ValueError(f"lengths must have shape (B,) or (B, L), found {tuple(lengths.shape)}")
+    if lengths.numel() and not lengths.is_meta:
+        shortest, longest = lengths.aminmax()
+        if shortest < 0 or longest > length:
+            raise ValueError(f"lengths must lie between 0 and length={length}, found {int(shortest)} to {int(longest)}")
+    lengths = lengths.unsqueeze(-1) if lengths.dim() == 2 else lengths[:, None, None]
+    return torch.arange(length, device=lengths.device) < lengths
+
+
+def window_mask(length: int, window: int, *, device=None) -> Tensor:
+    """Let each query attend to the last ``window`` keys up to and including its own position.
+
+    Args:
+        length: number of queries and keys, L.
+        window: number of keys a query sees, itself included; at least 1. The first queries have fewer.
+        device: where to make the mask.
+
+    Returns:
+        bool tensor (L, L); causal, so combining it with :func:`causal_mask` changes nothing.
+
+    Source: Beltagy et al. (2020), section 3.1, in its one-sided form.
+
+    >>> window_mask(4, 2).int().tolist()
+    [[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]]
+    """
+    _check_count("length", length)
+    _check_count("window", window, least=1)
+    return causal_mask(length, device=device).triu(1 - window)
+
+
+def check_mask(name: str, mask, weights_shape: tuple[int, ...]) -> None:
+    """Raise unless ``mask`` is a boolean tensor that broadcasts to weights of ``weights_shape``.
+
+    Args:
+        name: the argument's name, for the message.
+        mask: what was passed for it.
+        weights_shape: the shape (…, L, S) that the mask has to fit.
+    """
+    if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
+        found = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
+        raise TypeError(f"{name} must be a boolean tensor, True = may attend, found {found}")
+    try:
+        fits = torch.broadcast_shapes(mask.shape, weights_shape) == torch.Size(weights_shape)
+    except RuntimeError:
+        fits = False
+    if not fits:
+        raise ValueError(
+            f"{name} of shape {tuple(mask.shape)} does not broadcast to the weights' shape {tuple(weights_shape)}"
+        )
+
+
+def _check_count(name: str, count, least: int = 0) -> None:
+    if not isinstance(count, Integral) or isinstance(count, bool):
+        raise TypeError(f"{name} must be an integer, found {count!r}")
+    if count < least:
+        raise ValueError(f"{name} must be at least {least}, found {count}")

@@ -1,0 +1,65 @@
+"""Which device is chosen on which machine, and what a wish that can not be met is told."""
+
+import re
+
+import pytest
+import torch
+
+from attention import default_device
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """Make this machine look as if it had CUDA or MPS, and set or unset ATTENTION_DEVICE."""
+
+    def pretend(*, cuda, mps, wanted):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
+        monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
+        if wanted is None:
+            monkeypatch.delenv("ATTENTION_DEVICE", raising=False)
+        else:
+            monkeypatch.setenv("ATTENTION_DEVICE", wanted)
+
+    return pretend
+
+
+@pytest.mark.parametrize("wanted", [None, ""], ids=["unset", "empty"])
+@pytest.mark.parametrize(
+    ("cuda", "mps", "best"),
+    [(True, True, "cuda"), (True, False, "cuda"), (False, True, "mps"), (False, False, "cpu")],
+)
+def test_cuda_comes_before_mps_and_mps_before_the_cpu(machine, cuda, mps, best, wanted):
+    machine(cuda=cuda, mps=mps, wanted=wanted)
+    assert default_device() == torch.device(best)
+
+
+@pytest.mark.parametrize("wanted", ["cpu", "cpu:0", "meta"])
+def test_the_environment_has_the_last_word(machine, wanted):
+    machine(cuda=True, mps=True, wanted=wanted)
+    assert default_device() == torch.device(wanted)
+
+
+@pytest.mark.parametrize("wanted", ["gpu", "cuda:one"])
+def test_an_unknown_device_is_refused(machine, wanted):
+    machine(cuda=True, mps=True, wanted=wanted)
+    message = f"ATTENTION_DEVICE='{wanted}' is not a device PyTorch knows; try cpu, cuda, cuda:0 or mps"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        default_device()
+
+
+def test_an_absent_device_is_refused(machine):
+    machine(cuda=True, mps=True, wanted="cuda:99")  # absent from every machine, whatever is_available says
+    with pytest.raises(ValueError, match=r"^ATTENTION_DEVICE='cuda:99' is not on this machine: \w.+\w$"):
+        default_device()
+
+
+@pytest.mark.parametrize("error", [AssertionError, RuntimeError, NotImplementedError, ModuleNotFoundError])
+def test_the_reason_is_the_first_sentence_of_pytorch_s(machine, monkeypatch, error):
+    def fail(*_, **__):
+        raise error("\nNo torch.mps here. It may be for one of\nmany reasons.")
+
+    machine(cuda=False, mps=False, wanted="mps")
+    monkeypatch.setattr(torch, "empty", fail)
+    message = "ATTENTION_DEVICE='mps' is not on this machine: No torch.mps here"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        default_device()

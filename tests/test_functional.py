@@ -1,0 +1,452 @@
+"""The three functions against PyTorch's own, against slow specifications, and against numbers by hand."""
+
+import functools
+import itertools
+import math
+import re
+from typing import NamedTuple
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.nn import functional
+from torch.testing import assert_close
+
+from attention import (
+    attention_weights,
+    causal_mask,
+    masked_softmax,
+    padding_mask,
+    scaled_dot_product_attention,
+)
+
+TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 5e-2}
+DTYPES = list(TOLERANCE)
+SEEDS = st.integers(0, 2**32 - 1)
+INF, NAN = math.inf, math.nan
+
+assert_equal = functools.partial(assert_close, rtol=0, atol=0)
+
+
+def assert_near(actual, expected):
+    tolerance = TOLERANCE[actual[0].dtype]  # of a tensor, or of a tuple of gradients
+    assert_close(actual, expected, rtol=tolerance, atol=tolerance)
+
+
+# Drawn problems: all dimensions differ, so that no two can be mistaken for each other.
+
+
+class Problem(NamedTuple):
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    options: dict
+
+    def tensors(self, dtype):
+        return [tensor.to(dtype).requires_grad_() for tensor in self[:3]]
+
+
+@st.composite
+def masks(draw, shape, empty_rows):
+    """A random mask that broadcasts to ``shape``: its first dimensions may be missing, any may be 1."""
+    shape = shape[draw(st.integers(0, len(shape) - 1)) :]
+    mask = torch.rand([n if draw(st.booleans()) else 1 for n in shape]) < 0.5
+    if not empty_rows:
+        mask[..., 0] = True  # a key that every query sees, also under is_causal
+    return mask
+
+
+@st.composite
+def problems(draw, empty_rows=False):
+    *leading, L, S, D, Dv = draw(st.lists(st.integers(1, 7), min_size=4, max_size=6, unique=True))
+    torch.manual_seed(draw(SEEDS))
+    shared = leading[draw(st.integers(0, len(leading))) :]  # keys may lack some of the query's dimensions
+    shapes = (*leading, L, D), (*shared, S, D), (*shared, S, Dv)
+    options = {
+        "attn_mask": draw(st.none() | masks((*leading, L, S), empty_rows)),
+        "is_causal": draw(st.booleans()),
+        "scale": draw(st.none() | st.floats(0.1, 2.0)),
+    }
+    return Problem(*(torch.randn(shape, dtype=torch.float64) for shape in shapes), options)
+
+
+# Slow specifications: the formulas, one number at a time, in Python's own floats.
+
+
+def slow_softmax(scores, mask, dim):
+    mask = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask.expand(scores.shape)
+    scores, mask = scores.movedim(dim, -1), mask.movedim(dim, -1)
+    weights = []
+    for row, visible in zip(scores.flatten(0, -2).tolist(), mask.flatten(0, -2).tolist(), strict=True):
+        top = max((score for score, seen in zip(row, visible, strict=True) if seen), default=0.0)
+        parts = [math.exp(score - top) if seen else 0.0 for score, seen in zip(row, visible, strict=True)]
+        weights += [part / (sum(parts) or 1.0) for part in parts]
+    return torch.tensor(weights, dtype=torch.float64).reshape(scores.shape).movedim(-1, dim)
+
+
+def slow_weights(query, key, attn_mask, is_causal, scale):
+    shape = *query.shape[:-1], key.size(-2)
+    scale = query.size(-1) ** -0.5 if scale is None else scale
+    key = key.expand(*shape[:-2], *key.shape[-2:])
+    mask = torch.ones(shape, dtype=torch.bool) if attn_mask is None else attn_mask.expand(shape).clone()
+    scores = torch.empty(shape, dtype=torch.float64)
+    for *leading, i, j in itertools.product(*map(range, shape)):
+        q, k = query[(*leading, i)].tolist(), key[(*leading, j)].tolist()
+        scores[(*leading, i, j)] = sum(a * b for a, b in zip(q, k, strict=True)) * scale
+        mask[(*leading, i, j)] &= j <= i or not is_causal
+    return slow_softmax(scores, mask, -1)
+
+
+def pytorch(query, key, value, attn_mask, is_causal, scale):
+    """PyTorch's function, given what it asks for: equal leading dimensions, and no mask beside is_causal."""
+    key, value = (tensor.expand(*query.shape[:-2], *tensor.shape[-2:]) for tensor in (key, value))
+    if attn_mask is not None:
+        attn_mask = attn_mask.expand(*query.shape[:-1], key.size(-2))
+        attn_mask, is_causal = attn_mask.tril() if is_causal else attn_mask, False
+    return functional.scaled_dot_product_attention(query, key, value, attn_mask, is_causal=is_causal, scale=scale)
+
+
+# Parity with PyTorch
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@given(problem=problems())
+def test_answers_and_gradients_are_pytorch_s(dtype, problem):
+    tensors = problem.tensors(dtype)
+    actual = scaled_dot_product_attention(*tensors, **problem.options)
+    expected = pytorch(*tensors, **problem.options)
+    assert_near(actual, expected)
+    upstream = torch.randn_like(actual)
+    assert_near(*(torch.autograd.grad(output, tensors, upstream) for output in (actual, expected)))
+
+
+@given(problem=problems(), dropout_p=st.sampled_from([0.0, 0.1, 0.5, 1.0]), seed=SEEDS)
+def test_dropout_acts_on_the_weights(problem, dropout_p, seed):
+    query, key, value, options = problem
+    torch.manual_seed(seed)
+    actual = scaled_dot_product_attention(query, key, value, dropout_p=dropout_p, **options)
+    torch.manual_seed(seed)
+    assert_near(actual, functional.dropout(slow_weights(query, key, **options), dropout_p) @ value)
+
+
+# Parity with the slow specifications
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@given(data=st.data(), seed=SEEDS, spread=st.sampled_from([1e-3, 1.0, 30.0]))
+def test_masked_softmax_is_its_formula_along_any_dimension(dtype, data, seed, spread):
+    torch.manual_seed(seed)
+    shape = data.draw(st.lists(st.integers(1, 7), min_size=2, max_size=4, unique=True))
+    mask = data.draw(st.none() | masks(shape, empty_rows=True))
+    dim = data.draw(st.integers(-len(shape), len(shape) - 1))
+    scores = (torch.randn(shape) * spread).to(dtype)
+    assert_near(masked_softmax(scores, mask, dim), slow_softmax(scores, mask, dim).to(dtype))
+
+
+@given(problem=problems(empty_rows=True))
+def test_attention_weights_are_their_formula(problem):
+    query, key, _, options = problem
+    assert_near(attention_weights(query, key, **options), slow_weights(query, key, **options))
+
+
+# By hand
+
+
+def test_a_dictionary_lookup_by_hand():
+    """Scores (ln 0.6, ln 0.4, −∞) are weights 0.6, 0.4, 0, and these make 8 of the values 10, 5, 2."""
+    key = torch.tensor([[math.log(0.6)], [math.log(0.4)], [-INF]])
+    assert_close(masked_softmax(key, dim=0), torch.tensor([[0.6], [0.4], [0.0]]))
+    answer = scaled_dot_product_attention(torch.ones(1, 1), key, torch.tensor([[10.0], [5.0], [2.0]]), scale=1)
+    assert_close(answer, torch.tensor([[8.0]]))
+
+
+def test_the_scale_by_hand():
+    """Width 4: the scores 2 ln 3 and 0 are halved to ln 3 and 0, so the weights are ¾ and ¼."""
+    query, key = torch.ones(1, 4), torch.stack([torch.full((4,), math.log(3) / 2), torch.zeros(4)])
+    assert_close(attention_weights(query, key), torch.tensor([[0.75, 0.25]]))
+    assert_close(attention_weights(query, key, scale=1.0), torch.tensor([[0.9, 0.1]]))
+    assert_close(scaled_dot_product_attention(query, key, torch.tensor([[4.0], [8.0]])), torch.tensor([[5.0]]))
+
+
+def test_valid_lengths_by_hand():
+    scores = torch.tensor(
+        [
+            [[0.4140, -1.1542, -1.2127, 0.6286], [-0.6033, 0.5189, -1.4756, -0.0650]],
+            [[-0.1864, 0.5557, 0.1935, -1.2823], [0.1995, -1.6036, 1.3123, -0.0660]],
+        ]
+    )
+    expected = torch.tensor(
+        [
+            [[0.8275, 0.1725, 0.0, 0.0], [0.2456, 0.7544, 0.0, 0.0]],
+            [[0.2192, 0.4604, 0.3205, 0.0], [0.2377, 0.0392, 0.7232, 0.0]],
+        ]
+    )
+    weights = masked_softmax(scores, padding_mask(torch.tensor([2, 3]), 4))
+    assert_close(weights, expected, rtol=0, atol=5e-5)  # four decimals
+
+
+# What a mask promises
+
+
+@given(problem=problems(empty_rows=True))
+def test_a_masked_key_changes_nothing(problem):
+    query, key, value, options = problem
+    S, mask = key.size(-2), options["attn_mask"]
+    hidden = torch.arange(S) == torch.randint(S, ())
+    options |= {"attn_mask": ~hidden if mask is None else mask & ~hidden}
+    changed = (torch.where(hidden[:, None], 1e3 * torch.randn_like(t), t) for t in (key, value))
+    before = scaled_dot_product_attention(query, key, value, **options)
+    after = scaled_dot_product_attention(query, *changed, **options)
+    assert_equal(after, before)
+
+
+@given(problem=problems(), data=st.data())
+def test_a_future_token_can_not_change_the_past(problem, data):
+    query, key, value, _ = problem
+    now = data.draw(st.integers(0, key.size(-2) - 1))
+    is_now = (torch.arange(key.size(-2)) == now)[:, None]
+    changed = (tensor + is_now for tensor in (key, value))
+    before = scaled_dot_product_attention(query, key, value, is_causal=True)
+    after = scaled_dot_product_attention(query, *changed, is_causal=True)
+    has_changed = (before != after).any(-1)
+    assert not has_changed[..., :now].any()
+    assert has_changed[..., now:].all()
+
+
+@pytest.mark.parametrize("poison", [NAN, INF, -INF])
+def test_nothing_comes_through_a_mask(poison):
+    mask = torch.rand(5, 7) < 0.5
+    clean = torch.randn(5, 7, requires_grad=True)
+    poisoned = clean.detach().masked_fill(~mask, poison).requires_grad_()
+    upstream = torch.randn(5, 7)
+    for scores in (clean, poisoned):
+        masked_softmax(scores, mask).backward(upstream)
+    assert_equal(masked_softmax(poisoned, mask), masked_softmax(clean, mask))
+    assert_equal(poisoned.grad, clean.grad)
+
+
+@pytest.mark.parametrize("poison", [NAN, INF, -INF])
+def test_a_poisoned_key_does_not_come_through_a_mask(poison):
+    query, key, mask = torch.randn(5, 3), torch.randn(7, 3), torch.arange(7) != 4
+    expected = attention_weights(query, key, mask)
+    key[4] = poison
+    assert_equal(attention_weights(query, key, mask), expected)
+
+
+# A query that may attend to nothing
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_query_without_keys_gets_zeros_and_sends_zeros_back(dtype):
+    query, key, value = (torch.randn(2, n, d, dtype=dtype, requires_grad=True) for n, d in ((3, 5), (7, 5), (7, 4)))
+    mask = torch.tensor([True, False, True])[:, None]
+    assert_equal(attention_weights(query, key, mask)[:, 1], torch.zeros(2, 7, dtype=dtype))
+    output = scaled_dot_product_attention(query, key, value, mask)
+    assert_equal(output[:, 1], torch.zeros(2, 4, dtype=dtype))
+    upstream = torch.randn_like(output)
+    with torch.autograd.set_detect_anomaly(True):
+        with_it = torch.autograd.grad(output, (query, key, value), upstream)
+    assert_equal(with_it[0][:, 1], torch.zeros(2, 5, dtype=dtype))
+    without_it = scaled_dot_product_attention(query[:, ::2], key, value)
+    expected = torch.autograd.grad(without_it, (query, key, value), upstream[:, ::2])
+    assert_near(with_it, expected)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_where_all_is_hidden_all_is_zero(dtype):
+    scores = torch.randn(3, 5, dtype=dtype, requires_grad=True)
+    with torch.autograd.set_detect_anomaly(True):
+        weights = masked_softmax(scores, torch.tensor(False))
+        weights.backward(torch.randn_like(weights))
+    assert_equal(weights, torch.zeros(3, 5, dtype=dtype))
+    assert_equal(scores.grad, torch.zeros(3, 5, dtype=dtype))
+
+
+@pytest.mark.parametrize("dim", [-1, 0, 1])
+def test_gradients_of_masked_softmax_are_right(dim):
+    scores = torch.randn(3, 4, 5, dtype=torch.float64, requires_grad=True)
+    mask = torch.rand(3, 4, 5) < 0.7
+    mask.select(dim, 0).fill_(True)
+    mask.movedim(dim, -1)[0, 1] = False  # a row that sees nothing
+    with torch.autograd.set_detect_anomaly(True):
+        assert torch.autograd.gradcheck(lambda scores: masked_softmax(scores, mask, dim), scores)
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_gradients_of_attention_are_right(is_causal):
+    shapes = (2, 3, 5), (2, 4, 5), (2, 4, 2)
+    tensors = [torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
+    mask = torch.tensor([[True] * 4, [False] * 4, [True, False, True, True]])
+    with torch.autograd.set_detect_anomaly(True):
+        assert torch.autograd.gradcheck(
+            lambda *tensors: scaled_dot_product_attention(*tensors, mask, is_causal=is_causal), tensors
+        )
+
+
+# Numbers at the ends of their range
+
+
+@pytest.mark.parametrize(
+    ("dtype", "scores", "mask", "weights"),
+    [
+        (torch.float16, [6e4, -6e4, 6e4], None, [0.5, 0.0, 0.5]),
+        (torch.float16, [-6e4, -6e4, 6e4], [True, True, False], [0.5, 0.5, 0.0]),
+        (torch.bfloat16, [3e38, -3e38, 3e38], None, [0.5, 0.0, 0.5]),
+        (torch.bfloat16, [-3.38e38, -3.38e38, 3e38], [True, True, False], [0.5, 0.5, 0.0]),
+        (torch.float32, [3e38, -3e38, 3e38], None, [0.5, 0.0, 0.5]),
+        (torch.float32, [-3.4e38, -3.4e38, 3e38], [True, True, False], [0.5, 0.5, 0.0]),
+        (torch.float64, [1e308, -1e308, 1e308], None, [0.5, 0.0, 0.5]),
+        (torch.float64, [-1.7e308, -1.7e308, 1e308], [True, True, False], [0.5, 0.5, 0.0]),
+    ],
+)
+def test_the_largest_and_the_smallest_scores(dtype, scores, mask, weights):
+    scores = torch.tensor(scores, dtype=dtype, requires_grad=True)
+    actual = masked_softmax(scores, None if mask is None else torch.tensor(mask))
+    assert_equal(actual, torch.tensor(weights, dtype=dtype))
+    actual[0].backward()
+    assert_close(scores.grad[0], torch.tensor(0.25, dtype=dtype))  # w₀ (1 − w₀)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_score_may_be_larger_than_its_vectors_dtype_holds(dtype):
+    """300 · 300 · 64 / √64 = 720,000, and float16 ends at 65,504."""
+    query, key = torch.full((1, 64), 300, dtype=dtype), torch.full((3, 64), 300, dtype=dtype)
+    key[1] = -300
+    assert_close(attention_weights(query, key), torch.tensor([[0.5, 0.0, 0.5]], dtype=dtype))
+
+
+# Inputs are never changed, and decide where and what the answer is
+
+
+@given(problem=problems(empty_rows=True))
+def test_inputs_are_never_changed(problem):
+    query, key, value, options = problem
+    scores, mask = query @ key.mT, options["attn_mask"]
+    inputs = [query, key, value, scores] + ([] if mask is None else [mask])
+    copies = [tensor.clone() for tensor in inputs]
+    masked_softmax(scores, mask)
+    scaled_dot_product_attention(query, key, value, **options)
+    assert_equal(inputs, copies)
+
+
+@pytest.mark.parametrize("device", ["meta", *(["cuda"] if torch.cuda.is_available() else [])])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_answers_follow_the_inputs_dtype_and_device(dtype, device):
+    query, key, value = (torch.ones(2, n, d, dtype=dtype, device=device) for n, d in ((3, 5), (7, 5), (7, 11)))
+    mask = causal_mask(3, 7, device=device)
+    for answer, shape in (
+        (masked_softmax(query, mask[:, :5]), (2, 3, 5)),
+        (attention_weights(query, key, mask, is_causal=True), (2, 3, 7)),
+        (scaled_dot_product_attention(query, key, value, mask, 0.5, is_causal=True), (2, 3, 11)),
+    ):
+        assert (answer.shape, answer.dtype, answer.device.type) == (shape, dtype, device)
+
+
+# What a mistake is told: error → message → the argument that is wrong, where all others are right
+
+ones = torch.ones
+MAY_ATTEND = "must be a boolean tensor, True = may attend"
+SCORES = {"scores": ones(2, 3)}
+QUERY_KEY = {"query": ones(2, 3, 5), "key": ones(2, 7, 5)}
+VALUE = {"value": ones(2, 7, 11)}
+
+WRONG_SCORES = {
+    TypeError: {
+        "scores must be a floating-point tensor, found list": {"scores": [[1.0]]},
+        "scores must be a floating-point tensor, found torch.int32": {"scores": ones(2, 3).int()},
+        f"mask {MAY_ATTEND}, found torch.float32": {"mask": ones(2, 3)},
+        f"mask {MAY_ATTEND}, found list": {"mask": [True]},
+    },
+    ValueError: {
+        "mask of shape (4,) does not broadcast to the weights' shape (2, 3)": {"mask": ones(4).bool()},
+        "mask of shape (5, 1, 1) does not broadcast to the weights' shape (2, 3)": {"mask": ones(5, 1, 1).bool()},
+        "scores and mask must have the same device, found scores cpu, mask meta": {
+            "mask": ones(2, 3, device="meta").bool()
+        },
+    },
+}
+
+WRONG_QUERY_KEY = {
+    TypeError: {
+        "query must be a floating-point tensor, found list": {"query": [[1.0]]},
+        "query must be a floating-point tensor, found torch.int64": {"query": ones(2, 3, 5).long()},
+        "key must be a floating-point tensor, found NoneType": {"key": None},
+        "key must be a floating-point tensor, found torch.bool": {"key": ones(2, 7, 5).bool()},
+        "query and key must have the same dtype, found query torch.float32, key torch.float64": {
+            "key": ones(2, 7, 5).double()
+        },
+        f"attn_mask {MAY_ATTEND}, found torch.float32": {"attn_mask": ones(3, 7)},
+        f"attn_mask {MAY_ATTEND}, found torch.int32": {"attn_mask": ones(3, 7).int()},
+        f"attn_mask {MAY_ATTEND}, found list": {"attn_mask": [True]},
+    },
+    ValueError: {
+        "query must have at least two dimensions, (…, length, width), found (5,)": {"query": ones(5)},
+        "key must have at least two dimensions, (…, length, width), found (5,)": {"key": ones(5)},
+        "query and key must have the same width, found query (2, 3, 5), key (7, 4)": {"key": ones(7, 4)},
+        "the leading dimensions do not broadcast, found query (2, 3, 5), key (3, 7, 5)": {"key": ones(3, 7, 5)},
+        "query and key must have the same device, found query cpu, key meta": {"key": ones(7, 5, device="meta")},
+        "query and attn_mask must have the same device, found query cpu, attn_mask meta": {
+            "attn_mask": ones(3, 7, device="meta").bool()
+        },
+        "attn_mask of shape (7, 3) does not broadcast to the weights' shape (2, 3, 7)": {
+            "attn_mask": ones(7, 3).bool()
+        },
+        "attn_mask of shape (2, 1, 3, 7) does not broadcast to the weights' shape (2, 3, 7)": {
+            "attn_mask": ones(2, 1, 3, 7).bool()
+        },
+    },
+}
+
+WRONG_VALUE = {
+    TypeError: {
+        "value must be a floating-point tensor, found list": {"value": [[1.0]]},
+        "value must be a floating-point tensor, found torch.int32": {"value": ones(2, 7, 11).int()},
+        "key and value must have the same dtype, found key torch.float32, value torch.float16": {
+            "value": ones(2, 7, 11).half()
+        },
+    },
+    ValueError: {
+        "value must have at least two dimensions, (…, length, width), found (7,)": {"value": ones(7)},
+        "value must have one row for each key, found key (2, 7, 5), value (6, 11)": {"value": ones(6, 11)},
+        "the leading dimensions do not broadcast, found query (2, 3, 5), key (7, 5), value (3, 7, 11)": {
+            "key": ones(7, 5),
+            "value": ones(3, 7, 11),
+        },
+        "key and value must have the same device, found key cpu, value meta": {"value": ones(7, 1, device="meta")},
+        "dropout_p must lie between 0 and 1, found 1.1": {"dropout_p": 1.1},
+        "dropout_p must lie between 0 and 1, found -0.1": {"dropout_p": -0.1},
+        "dropout_p must lie between 0 and 1, found nan": {"dropout_p": NAN},
+    },
+}
+
+
+def mistakes(*tables):
+    rows = [
+        pytest.param(wrong, error, message, id=message)
+        for table in tables
+        for error, messages in table.items()
+        for message, wrong in messages.items()
+    ]
+    return pytest.mark.parametrize(("wrong", "error", "message"), rows)
+
+
+def refuses(function, arguments, error, message):
+    with pytest.raises(error, match=f"^{re.escape(message)}$"):
+        function(**arguments)
+
+
+@mistakes(WRONG_SCORES)
+def test_masked_softmax_says_what_is_wrong(wrong, error, message):
+    refuses(masked_softmax, SCORES | wrong, error, message)
+
+
+@mistakes(WRONG_QUERY_KEY)
+def test_attention_weights_says_what_is_wrong(wrong, error, message):
+    refuses(attention_weights, QUERY_KEY | wrong, error, message)
+
+
+@mistakes(WRONG_QUERY_KEY, WRONG_VALUE)
+def test_scaled_dot_product_attention_says_what_is_wrong(wrong, error, message):
+    refuses(scaled_dot_product_attention, QUERY_KEY | VALUE | wrong, error, message)

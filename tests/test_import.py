@@ -1,0 +1,23 @@
+"""Importing the package is cheap, and its documentation's examples are true."""
+
+import doctest
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ["matplotlib", "ipywidgets", "anywidget", "IPython"]
+
+
+def test_importing_the_package_loads_no_plotting_and_no_widgets():
+    code = f"import sys, attention; print([name for name in {HEAVY} if name in sys.modules])"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("module", ["attention.masks", "attention.functional"])
+def test_the_examples_in_the_documentation_are_true(module):
+    results = doctest.testmod(importlib.import_module(module))
+    assert results.failed == 0
+    assert results.attempted >= 3, "each public function has an example"

@@ -1,0 +1,1 @@
+"""What keeps the book: running, normalising and comparing notebooks, benchmarks."""

@@ -1,0 +1,84 @@
+"""Whether an output is still what it was: numbers to a tolerance, pictures by their pixels, all else exactly."""
+
+import base64
+import io
+import math
+import re
+
+import numpy as np
+from PIL import Image
+
+RELATIVE = 1e-4
+PIXEL_DIFFERENCE = 16
+PIXELS = 10
+
+PNG = base64.b64encode(b"\x89PNG\r\n").decode()[:6]
+PACKED = r"f[48]:[A-Za-z0-9+/=]+"
+NUMBER = r"(?<![\w+/])-?\d+(?:\.\d*)?(?:e[+-]?\d+)?(?![\w+/])"
+PIECES = re.compile(f"({PACKED}|{NUMBER})")
+
+
+class Output(str):
+    """An output that equals another where :func:`same` finds nothing different."""
+
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, str) and same(str(self), str(other))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+
+def same(reference: str, output: str) -> bool:
+    """Compare a committed output with a new one; base64 PNGs as pictures, anything else as text with numbers."""
+    if reference == output:
+        return True
+    if reference.startswith(PNG) and output.startswith(PNG):
+        return _same_picture(reference, output)
+    references, outputs = PIECES.split(reference), PIECES.split(output)
+    return len(references) == len(outputs) and all(map(_same_piece, references, outputs))
+
+
+def _same_piece(reference: str, output: str) -> bool:
+    if reference == output:
+        return True
+    if re.fullmatch(PACKED, reference) and re.fullmatch(PACKED, output):
+        return _same_packed(reference, output)
+    if re.fullmatch(NUMBER, reference) and re.fullmatch(NUMBER, output):
+        return _same_number(reference, output)
+    return False
+
+
+def _same_number(reference: str, output: str) -> bool:
+    """Whole numbers exactly; others to 1e-4 of their size, or to one in the last of four or more decimals."""
+    if reference.lstrip("-").isdigit() and output.lstrip("-").isdigit():
+        return False  # not the same text
+    decimals = min(_decimals(reference), _decimals(output))
+    last_place = 1.001 * 10**-decimals if decimals >= 4 else 0.0
+    return math.isclose(float(reference), float(output), rel_tol=RELATIVE, abs_tol=last_place)
+
+
+def _decimals(number: str) -> int:
+    digits, _, exponent = number.partition("e")
+    return len(digits.partition(".")[2]) - int(exponent or 0)
+
+
+def _same_packed(reference: str, output: str) -> bool:
+    """Numbers as the explorer packs them, to 1e-4 of their own size or 1e-6 of the largest."""
+    first, second = (np.frombuffer(base64.b64decode(text[3:]), f"<{text[:2]}") for text in (reference, output))
+    largest = np.abs(first[np.isfinite(first)]).max(initial=0.0)
+    return first.shape == second.shape and np.allclose(
+        first, second, rtol=RELATIVE, atol=1e-6 * largest, equal_nan=True
+    )
+
+
+def _same_picture(reference: str, output: str) -> bool:
+    """Pictures of one size, all but a few pixels of which are of nearly one colour."""
+    first, second = (
+        np.asarray(Image.open(io.BytesIO(base64.b64decode(text))).convert("RGBA"), dtype=int)
+        for text in (reference, output)
+    )
+    if first.shape != second.shape:
+        return False
+    return bool((np.abs(first - second).max(axis=-1) > PIXEL_DIFFERENCE).sum() <= PIXELS)

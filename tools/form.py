@@ -1,0 +1,74 @@
+"""The form that every notebook of the book has; :func:`faults` lists where one has not."""
+
+import re
+
+from nbformat import NotebookNode
+
+from tools.notebooks import WIDGET_VIEW, normalise
+
+MOST_LINES = 25
+MOST_IMPORTS = 8
+SETUP = """\
+# Installs the course's package where it is missing, as on Colab.
+from importlib.util import find_spec
+
+if find_spec("attention") is None:
+    %pip install --quiet git+{address}"""
+ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
+TIMING = re.compile(r"\b\d+(\.\d+)?\s?(seconds|secs?|ms|µs|ns|s)\b|\bWall time|it/s")
+IGNORED = {"nbval-ignore-output", "nbval-skip"}
+
+
+def faults(notebook: NotebookNode, address: str) -> list[str]:
+    """Where a notebook departs from the form.
+
+    Args:
+        notebook: as it is committed.
+        address: the repository's public address, from which the first code cell installs the package.
+
+    Returns:
+        one sentence a fault; empty for a notebook that is fit to publish.
+    """
+    found = []
+    codes = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    if normalise(notebook) != notebook:
+        found.append("it is not normalised: run make notebooks")
+    if not codes or codes[0].source != SETUP.format(address=address):
+        found.append("its first code cell is not the set-up cell of tools/form.py")
+    for number, cell in enumerate(codes, start=1):
+        found += [f"code cell {number} {fault}" for fault in _cell_faults(cell)]
+        if cell.execution_count != number:
+            found.append(f"code cell {number} has execution count {cell.execution_count}: run make notebooks")
+    return found
+
+
+def _cell_faults(cell: NotebookNode) -> list[str]:
+    found = []
+    lines = cell.source.splitlines()
+    tags = set(cell.metadata.get("tags", []))
+    comments = {line.strip("# ").lower() for line in lines if line.startswith("#")}
+    if len(lines) > MOST_LINES:
+        found.append(f"has {len(lines)} lines, more than {MOST_LINES}")
+    if sum(line.startswith(("import ", "from ")) for line in lines) > MOST_IMPORTS:
+        found.append(f"has more than {MOST_IMPORTS} lines of imports")
+    if (tags | {comment.replace("_", "-") for comment in comments}) & IGNORED and "assert" not in cell.source:
+        found.append("has its output ignored and asserts nothing")
+    for output in cell.outputs:
+        found += _output_faults(output, cell)
+    return found
+
+
+def _output_faults(output: NotebookNode, cell: NotebookNode) -> list[str]:
+    found = []
+    data = output.get("data", {})
+    if any(kind.startswith("image/") for kind in data):
+        alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
+        if len(alt.split()) < 4:
+            found.append("shows a figure without an alt text of four words or more (cell metadata mystnb.image.alt)")
+    if WIDGET_VIEW in data:
+        found.append("holds a widget's view")
+    text = "".join((output.get("text", ""), data.get("text/plain", ""), output.get("evalue", "")))
+    for pattern, what in ((ADDRESS, "an address in memory"), (TIMING, "a timing")):
+        if match := pattern.search(text):
+            found.append(f"prints {what}: {match.group()}")
+    return found

@@ -1,0 +1,93 @@
+"""Run notebooks and save them normalised, so that a second run changes nothing.
+
+Usage: ``python -m tools.notebooks [NOTEBOOK …]``.
+"""
+
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+from nbformat import NotebookNode
+
+BOOK = Path(__file__).parent.parent / "book"
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+CELL_METADATA = ("mystnb", "tags")
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+TIMEOUT = 120
+
+
+def normalise(notebook: NotebookNode) -> NotebookNode:
+    """The notebook without what changes from run to run: widget views, tracebacks' paths, an editor's metadata."""
+    notebook = nbformat.from_dict(notebook)
+    notebook.metadata = nbformat.from_dict(METADATA)
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    seen: set[str] = set()
+    for number, cell in enumerate(notebook.cells):
+        if cell.get("id") in seen | {None}:
+            cell.id = f"cell-{number}"
+        seen.add(cell.id)
+        cell.metadata = {name: cell.metadata[name] for name in CELL_METADATA if cell.metadata.get(name)}
+        if cell.cell_type == "code":
+            cell.outputs = [_normalise_output(output) for output in cell.outputs]
+    return notebook
+
+
+def _normalise_output(output: NotebookNode) -> NotebookNode:
+    output.pop("transient", None)
+    if "data" in output:
+        output.data.pop(WIDGET_VIEW, None)
+    if output.output_type == "error":
+        output.traceback = [f"{output.ename}: {output.evalue}"]
+    return output
+
+
+def run(path: Path) -> None:
+    """Execute a notebook from a fresh kernel and save it, normalised; a cell that fails leaves the file as it was."""
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.metadata.pop("execution", None)
+    client = NotebookClient(
+        notebook,
+        timeout=TIMEOUT,
+        kernel_name="python3",
+        coalesce_streams=True,
+        record_timing=False,
+        store_widget_state=False,
+        resources={"metadata": {"path": str(path.parent)}},
+    )
+    client.execute()
+    nbformat.write(normalise(notebook), path)
+
+
+def main(names: list[str]) -> int:
+    """Run the notebooks named, or all of the book's, two at a time; return how many failed."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+    paths = [Path(name) for name in names] or sorted(BOOK.glob("*.ipynb"))
+    missing = [path for path in paths if not path.is_file()]
+    if missing:
+        print(f"There is no notebook {missing[0]}.", file=sys.stderr)
+        return 1
+
+    def attempt(path: Path) -> bool:
+        try:
+            run(path)
+        except CellExecutionError as error:
+            print(f"{path}: {error}", file=sys.stderr)
+            return False
+        print(path)
+        return True
+
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        return list(pool.map(attempt, paths)).count(False)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
