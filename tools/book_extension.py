@@ -21,8 +21,10 @@ def make_static_folder(app) -> None:
 
 
 def add_to_context(app, pagename, templatename, context, doctree) -> None:
-    """Give the page's template (book/_templates/layout.html) its helper."""
+    """Give the page's template (book/_templates/layout.html) its helper, and the page a body that can be read aloud."""
     context["without_font_preloads"] = without_font_preloads
+    if "body" in context:
+        context["body"] = readable(context["body"])
 
 
 def without_font_preloads(head: str) -> Markup:
@@ -32,3 +34,18 @@ def without_font_preloads(head: str) -> Markup:
     Markup('<meta><link href="a.css" />')
     """
     return Markup(re.sub(r'<link rel="preload" as="font"[^>]*>', "", head))
+
+
+def readable(body: str) -> str:
+    """Replace what screen readers stumble over: lists without terms in signatures, and a role that no list may hold.
+
+    >>> readable('<dt class="sig py"><dl><dd>length</dd></dl></dt><dl><dd>as it was</dd></dl>')
+    '<dt class="sig py"><span><span class="sig-line">length</span></span></dt><dl><dd>as it was</dd></dl>'
+    """
+    tags = {"<dl>": "<span>", "</dl>": "</span>", "<dd>": '<span class="sig-line">', "</dd>": "</span>"}
+
+    def without_list(signature: re.Match) -> str:
+        return re.sub("</?d[ld]>", lambda tag: tags[tag[0]], signature[0])
+
+    body = re.sub(r'<dt class="sig .*?</dt>', without_list, body, flags=re.DOTALL)
+    return body.replace('role="doc-biblioentry"', 'role="listitem"')

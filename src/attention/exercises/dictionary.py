@@ -45,6 +45,10 @@ soft_lookup = Exercise(
             "weights already sum to 1, so add.",
         ),
         Mistake(
+            lambda weights, values: values @ weights,
+            "The order is the other way round: values @ weights would need one weight for each *column* of the values.",
+        ),
+        Mistake(
             lambda weights, values: weights.softmax(0) @ values,
             "You pass the weights through a softmax again. They are weights already, not scores.",
         ),
@@ -81,6 +85,10 @@ weights_at = Exercise(
             "The temperature changes nothing yet: divide the scores by it before the softmax.",
         ),
         Mistake(
+            lambda scores, temperature: torch.exp(scores / temperature) / torch.exp(scores).sum(),
+            "Divide by the sum of the same powers: the temperature belongs in the denominator too.",
+        ),
+        Mistake(
             lambda scores, temperature: torch.exp(scores / temperature),
             "The powers are right, but they do not sum to 1 yet: divide by their sum.",
         ),
@@ -112,7 +120,7 @@ scores_from_weights = Exercise(
         ),
         Mistake(
             lambda weights: torch.log10(weights),
-            f"The logarithm, but to base 10: a softmax uses e, so your scores are too small by a factor {math.log(10):.3f}.",
+            f"The logarithm, but to base 10: a softmax uses e, so these are too small by a factor {math.log(10):.3f}.",
         ),
         Mistake(
             lambda weights: torch.logit(weights),

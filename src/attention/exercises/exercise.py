@@ -2,11 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
 
 TRIALS = 5
+STAY_WITH_TENSORS = (
+    "Use PyTorch's own operations, not float(), math or numpy, so that training could use your function."
+)
 
 
 @dataclass(frozen=True)
@@ -58,9 +62,15 @@ class Exercise:
         return f"correct: values and gradients, on {TRIALS} random inputs."
 
     def _is(self, mistake: Mistake, answer: Callable, trials: list[tuple]) -> bool:
-        """Whether the answer is this mistake, on every input."""
-        mistaken = Exercise(self.name, mistake.answer, self.draw, canonical=self.canonical)
-        return not any(mistaken._fault(answer, arguments) for arguments in trials)
+        """Whether the answer gives what this mistake gives, on every input; raising the same error counts too."""
+        for arguments in trials:
+            one, other = (_outcome(function, arguments) for function in (mistake.answer, answer))
+            if isinstance(one, Tensor) and isinstance(other, Tensor):
+                if one.shape != other.shape or not _close(self.canonical(other), self.canonical(one)):
+                    return False
+            elif type(one) is not type(other) or str(one) != str(other):
+                return False
+        return True
 
     def _fault(self, answer: Callable, arguments: tuple) -> str:
         """What is wrong with the answer on one input; empty when nothing is."""
@@ -71,7 +81,8 @@ class Exercise:
         except NotImplementedError:
             return "not attempted yet"
         except Exception as error:
-            return f"With {_shapes(arguments)} it raises {type(error).__name__}: {error}"
+            advice = f" {STAY_WITH_TENSORS}" if "requires grad" in str(error) else ""
+            return f"With {_shapes(arguments)} it raises {type(error).__name__}: {error}{advice}"
         if found is None or found is ...:
             return "not attempted yet"
         if not isinstance(found, Tensor):
@@ -79,14 +90,22 @@ class Exercise:
         if found.shape != expected.shape:
             shapes = f"{tuple(expected.shape)}, and has {tuple(found.shape)}"
             return f"With {_shapes(arguments)} the result must have shape {shapes}."
-        found, expected = self.canonical(found), self.canonical(expected)
-        if not _close(found, expected):
+        if not _close(self.canonical(found), self.canonical(expected)):
             return f"With {_shapes(arguments)} it gives {_short(found)} where {_short(expected)} is right."
         if any(not torch.equal(one, other) for one, other in zip(*map(_tensors, (given, arguments)), strict=True)):
             return "The values are right, but it changes its input."
+        found, expected = self.canonical(found), self.canonical(expected)
         if not _same_gradients(found, expected, _tensors(given), _tensors(known)):
-            return "The values are right, but no gradient, or a wrong one, reaches the inputs: stay with tensors."
+            return f"The values are right, but PyTorch cannot follow how they came about. {STAY_WITH_TENSORS}"
         return ""
+
+
+def _outcome(function: Callable, arguments: tuple) -> Any:
+    """What a function returns, or the error that it raises."""
+    try:
+        return function(*_copies(arguments))
+    except Exception as error:
+        return error
 
 
 def _tensors(arguments: tuple) -> list[Tensor]:

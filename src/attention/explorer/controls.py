@@ -1,7 +1,7 @@
 """Controls: what ``interact`` takes, as a finite list of values, or a text that only a kernel can read."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,12 +35,15 @@ class Control:
 
     def position(self, state: Any) -> int:
         """Where a state stands among the control's own; numbers may be off by a rounding."""
-        for position, known in enumerate(self.states):
-            if type(known) is bool or type(state) is bool or isinstance(known, str) or isinstance(state, str):
-                if known is state or (type(known) is type(state) and known == state):
-                    return position
-            elif isinstance(state, (int, float)) and math.isclose(known, state, rel_tol=1e-9, abs_tol=1e-12):
-                return position
+        key = _key(state) if _plain(state) else None
+        known = [_key(other) for other in self.states]
+        if key in known:
+            return known.index(key)
+        if key is not None and key[0] is float:
+            distances = [abs(other - state) if kind is float else math.inf for kind, other in known]
+            nearest = distances.index(min(distances))
+            if distances[nearest] <= 1e-9 * abs(state) + 1e-12:
+                return nearest
         shown = ", ".join(self.labels if len(self.labels) < 8 else (*self.labels[:3], "…", *self.labels[-2:]))
         raise ValueError(f"{self.name} has no state {state!r}; it has {shown}")
 
@@ -74,10 +77,10 @@ def make_control(name: str, abbreviation: Any, default: Any) -> Control:
     """
     if isinstance(abbreviation, ipywidgets.Widget):
         return _from_widget(name, abbreviation)
+    if isinstance(abbreviation, (list, dict)):
+        return _options(name, abbreviation, default)
     if isinstance(abbreviation, tuple):
         _check_range(name, abbreviation)
-    elif isinstance(abbreviation, (list, dict)) and not abbreviation:
-        raise ValueError(f"{name}={abbreviation!r} has no options")
     try:
         widget = ipywidgets.interactive.widget_from_abbrev(abbreviation, default)
     except (ValueError, TraitError) as error:
@@ -122,6 +125,8 @@ def _steps(name: str, low: float, high: float, step: float | None) -> list[float
     """The numbers from low to high, free of the noise of adding 0.1 again and again."""
     if not step or step <= 0:
         raise ValueError(f"{name} needs a step above 0, found {step}")
+    if not all(map(math.isfinite, (low, high, step))):
+        raise ValueError(f"{name} must be finite, found {low} to {high} in steps of {step}")
     count = math.floor((high - low) / step + 1e-9) + 1
     if count > 100_000:
         raise ValueError(f"{name} has {count:,} values: coarsen it")
@@ -144,24 +149,43 @@ def _log_slider(name: str, label: str, slider: ipywidgets.FloatLogSlider) -> Con
     return Control(name, label, "range", tuple(values), tuple(values), labels, _nearest(values, slider.value), bounds)
 
 
-def _selection(name: str, label: str, widget: _Selection) -> Control:
-    if not widget._options_full:
-        raise ValueError(f"{name} has no options")
-    labels, values = zip(*widget._options_full, strict=True)
-    states = tuple(
-        value if isinstance(value, (str, bool, int, float)) and not _odd(value) else shown
-        for shown, value in zip(labels, values, strict=True)
+def _options(name: str, options: list | dict, default: Any) -> Control:
+    """A dropdown from ``[value, …]``, ``[(label, value), …]`` or ``{label: value}``; a value may be a tensor."""
+    pairs = (
+        options.items()
+        if isinstance(options, dict)
+        else [option if isinstance(option, tuple) and len(option) == 2 else (option, option) for option in options]
     )
-    if len(set(map(repr, states))) < len(states):
-        raise ValueError(f"{name} has options that cannot be told apart: {', '.join(map(repr, states))}")
-    initial = 0 if widget.index is None else widget.index
-    if isinstance(widget, ipywidgets.SelectionSlider):
-        return Control(name, label, "range", values, states, labels, initial, (0, len(values) - 1, 1))
-    return Control(name, label, "select", values, states, labels, initial)
+    labels, values = [str(label) for label, _ in pairs], [value for _, value in pairs]
+    initial = next((i for i, value in enumerate(values) if value is default or (_plain(value) and value == default)), 0)
+    return _choice(name, name.replace("_", " "), "select", labels, values, initial)
 
 
-def _odd(value) -> bool:
-    return isinstance(value, float) and not math.isfinite(value)
+def _selection(name: str, label: str, widget: _Selection) -> Control:
+    labels, values = zip(*widget._options_full, strict=True) if widget._options_full else ((), ())
+    kind = "range" if isinstance(widget, ipywidgets.SelectionSlider) else "select"
+    return _choice(name, label, kind, labels, values, widget.index or 0)
+
+
+def _choice(name: str, label: str, kind: str, labels: Sequence[str], values: Sequence, initial: int) -> Control:
+    """A control over options; one that JSON cannot hold goes by its label."""
+    if not values:
+        raise ValueError(f"{name} has no options")
+    states = tuple(value if _plain(value) else shown for shown, value in zip(labels, values, strict=True))
+    if len(set(map(_key, states))) < len(states) or len(set(labels)) < len(labels):
+        raise ValueError(f"{name} has options that cannot be told apart: {', '.join(labels)}")
+    bounds = (0, len(values) - 1, 1) if kind == "range" else None
+    return Control(name, label, kind, tuple(values), states, tuple(labels), initial, bounds)
+
+
+def _plain(value: Any) -> bool:
+    """Whether JSON holds the value as it is."""
+    return isinstance(value, (str, bool, int)) or (isinstance(value, float) and math.isfinite(value))
+
+
+def _key(state: Any) -> tuple[type, Any]:
+    """A state so that those which JSON cannot tell apart are equal: 1 and 1.0 are, 1 and True are not."""
+    return (type(state) if isinstance(state, (str, bool)) else float, state)
 
 
 def _nearest(values: list[float], wanted: float) -> int:

@@ -350,16 +350,27 @@ const attentionExplorer = (() => {
         ),
         text(box.right, box.bottom + 33, "end", now.labels[0]),
       );
-      lines.forEach((path, i) => (path.dataset.color = now.colors[i]));
+      lines.forEach((path, i) => {
+        path.dataset.color = now.colors[i];
+        path.dataset.dash = dash(i);
+      });
       clouds.forEach((path, i) => (path.dataset.color = now.colors[names.length + i]));
       const entry = (name, i, kind) =>
-        make("span", { "data-color": now.colors[i] }, make("i", { class: kind, "aria-hidden": "true" }), name);
+        make(
+          "span",
+          { "data-color": now.colors[i] },
+          make("i", { class: kind, "data-dash": kind === "stroke" ? dash(i) : null, "aria-hidden": "true" }),
+          name,
+        );
       key.replaceChildren(
         ...names.map((name, i) => entry(name, i, "stroke")),
         ...pointNames.map((name, i) => entry(name, names.length + i, "dot")),
       );
       if (now.labels[1]) key.prepend(make("span", { class: "axis" }, `${now.labels[1]} ↑`));
     }
+
+    /** Which line of its colour a line is, the first being 0: lines of one colour differ by their dashes. */
+    const dash = (i) => now.colors.slice(0, i).filter((color) => color === now.colors[i]).length;
 
     /** A path through the finite values; a gap where there are none. */
     function trace(x, y, px, py) {

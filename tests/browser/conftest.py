@@ -1,0 +1,82 @@
+"""A real Chromium, and the built book as a reader gets it: from disk and from a server on this machine."""
+
+import contextlib
+import os
+import shutil
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+ROOT = Path(__file__).parents[2]
+BOOK = ROOT / "_build" / "html"
+PAGES = sorted(path.relative_to(BOOK).as_posix() for path in (BOOK / "book").glob("*.html"))
+
+
+def chromium() -> str:
+    """The browser to use: ``CHROMIUM``, or the first found of Debian's names for it."""
+    names = [os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome"]
+    found = next(filter(None, map(shutil.which, filter(None, names))), None)
+    if not found:
+        pytest.fail("The browser tests need Chromium: install it, or name one with CHROMIUM=/path/to/chromium.")
+    return found
+
+
+@pytest.fixture(scope="session")
+def browser():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="session")
+def origins():
+    """Where the book is: its folder, and the same on localhost."""
+    if not PAGES:
+        pytest.fail("The book is not built: run make book.")
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=BOOK)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield {"disk": BOOK.as_uri(), "server": f"http://127.0.0.1:{server.server_port}"}
+        server.shutdown()
+
+
+class Visit:
+    """A page that is open, with what it asked for and what it complained of."""
+
+    def __init__(self, page: Page, origin: str):
+        self.page = page
+        self.abroad: list[str] = []
+        self.complaints: list[str] = []
+        page.on("request", lambda request: self._note(request.url, origin))
+        page.on("console", lambda message: message.type == "error" and self.complaints.append(message.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    def _note(self, url: str, origin: str) -> None:
+        if not url.startswith((origin, "data:", "blob:", "about:")):
+            self.abroad.append(url)
+
+
+@pytest.fixture
+def visit(browser: Browser):
+    """Open a URL in a fresh window: ``visit(url, origin, width=…, theme=…)``."""
+    with contextlib.ExitStack() as windows:
+
+        def open_window(
+            url: str, origin: str = "file:", *, width: int = 1280, theme: str = "light", **options
+        ) -> Visit:
+            window = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme, **options)
+            windows.callback(window.close)
+            visit = Visit(window.new_page(), origin)
+            visit.page.goto(url)
+            return visit
+
+        yield open_window

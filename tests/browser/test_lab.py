@@ -1,0 +1,109 @@
+"""Chapter 1 in a real JupyterLab: run all, move a slider, read the table, and see the state change in Python."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+import nbformat
+import pytest
+
+from conftest import ROOT
+
+STATE = """\
+found = [shown for shown in Out.values() if type(shown).__name__ == "Explorer"]
+print("state:", found[0].state["apple"])"""
+SET = """\
+if found[0].state["apple"] == 6:
+    found[0].state = {"apple": -6}"""
+
+
+@pytest.fixture
+def lab(tmp_path):
+    """A JupyterLab over a copy of the chapter, with cells that read and set the first explorer's state."""
+    notebook = nbformat.read(ROOT / "book" / "01-dictionary.ipynb", as_version=4)
+    notebook.cells += [nbformat.v4.new_code_cell(source) for source in (STATE, SET)]
+    folder = tmp_path / "book"
+    folder.mkdir()
+    nbformat.write(notebook, folder / "chapter.ipynb")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [
+        sys.executable,
+        "-m",
+        "jupyter",
+        "lab",
+        "--no-browser",
+        f"--port={port}",
+        "--allow-root",
+        "--ip=127.0.0.1",
+    ]
+    command += [
+        "--IdentityProvider.token=",
+        f"--ServerApp.root_dir={folder}",
+        "--LabApp.news_url=",
+        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+    ]
+    places = {
+        name: str(tmp_path / name)
+        for name in (
+            "JUPYTER_CONFIG_DIR",
+            "JUPYTER_RUNTIME_DIR",
+            "IPYTHONDIR",
+            "JUPYTERLAB_SETTINGS_DIR",
+            "JUPYTERLAB_WORKSPACES_DIR",
+        )
+    }
+    with open(tmp_path / "log", "wb") as log:
+        server = subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | places, start_new_session=True)
+    address = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(120):
+            try:
+                urllib.request.urlopen(f"{address}/api/status", timeout=2).close()
+                break
+            except OSError:
+                time.sleep(0.5)
+        else:
+            pytest.fail((tmp_path / "log").read_text())
+        yield f"{address}/lab/tree/chapter.ipynb"
+    finally:
+        os.killpg(server.pid, signal.SIGTERM)
+        server.wait(30)
+        shutil.rmtree(folder)
+
+
+def test_explorer_is_live(lab, visit):
+    page = visit(lab, lab).page
+    page.set_default_timeout(60_000)
+    page.locator("[data-status=idle]").first.wait_for()
+    page.locator(".lm-MenuBar-itemLabel", has_text="Run").click()
+    page.locator(".lm-Menu-itemLabel").get_by_text("Run All Cells", exact=True).click()
+    printed = page.locator(".jp-OutputArea-output pre", has_text="state:")
+    printed.wait_for()
+    assert printed.inner_text().strip() == "state: 4"
+
+    explorer = page.locator(".jp-Cell .attention-explorer", has=page.locator("label", has_text="apple")).first
+    slider = explorer.locator("label", has_text="apple").locator("input[type=range]")
+    first = explorer.locator("table.bars").first.locator("td[data-value]").first
+    slider.wait_for()
+    slider.scroll_into_view_if_needed()
+    slider.press("ArrowRight")
+    assert first.get_attribute("data-value") == "6"
+
+    page.locator(".jp-CodeCell", has_text="found[0].state[").locator(".cm-content").click()
+    page.keyboard.press("Control+Enter")
+    page.wait_for_function("[...document.querySelectorAll('pre')].some(pre => pre.textContent.trim() === 'state: 6')")
+
+    page.locator(".jp-CodeCell", has_text="-6}").locator(".cm-content").click()
+    page.keyboard.press("Control+Enter")
+    page.wait_for_function(
+        "[...document.querySelectorAll('.attention-explorer output')].some(o => o.textContent === '-6')"
+    )
+    slider.scroll_into_view_if_needed()
+    assert first.get_attribute("data-value") == "-6"
