@@ -54,9 +54,10 @@ def test_an_absent_device_is_refused(machine):
 
 
 @pytest.mark.parametrize("error", [AssertionError, RuntimeError, NotImplementedError, ModuleNotFoundError])
-def test_the_reason_is_the_first_sentence_of_pytorch_s(machine, monkeypatch, error):
+@pytest.mark.parametrize("more", [". It may be for many reasons.", "\nIt may be for many reasons."])
+def test_the_reason_is_the_first_sentence_of_pytorch_s(machine, monkeypatch, error, more):
     def fail(*_, **__):
-        raise error("\nNo torch.mps here. It may be for one of\nmany reasons.")
+        raise error(f"\nNo torch.mps here{more}")
 
     machine(cuda=False, mps=False, wanted="mps")
     monkeypatch.setattr(torch, "empty", fail)

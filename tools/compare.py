@@ -54,14 +54,16 @@ def _same_number(reference: str, output: str) -> bool:
     """Whole numbers exactly; others to 1e-4 of their size, or to one in the last of four or more decimals."""
     if reference.lstrip("-").isdigit() and output.lstrip("-").isdigit():
         return False  # not the same text
-    decimals = min(_decimals(reference), _decimals(output))
-    last_place = 1.001 * 10**-decimals if decimals >= 4 else 0.0
+    places = _last_place(reference), _last_place(output)
+    last_place = 1.001 * max(places) if all(places) else 0.0
     return math.isclose(float(reference), float(output), rel_tol=RELATIVE, abs_tol=last_place)
 
 
-def _decimals(number: str) -> int:
+def _last_place(number: str) -> float:
+    """What one in a number's last decimal is worth; 0 when it has fewer than four."""
     digits, _, exponent = number.partition("e")
-    return len(digits.partition(".")[2]) - int(exponent or 0)
+    decimals = len(digits.partition(".")[2])
+    return 10.0 ** (int(exponent or 0) - decimals) if decimals >= 4 else 0.0
 
 
 def _same_packed(reference: str, output: str) -> bool:

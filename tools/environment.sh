@@ -7,11 +7,15 @@ usable() { "$1" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3,
 
 # What is wrong with an interpreter, in a few words.
 fault() {
+    command -v "$1" > /dev/null || {
+        echo "'$1' was not found"
+        return
+    }
     version=$("$1" -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])' 2> /dev/null) || {
         echo "'$1' does not run"
         return
     }
-    if "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null; then
+    if "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' > /dev/null 2>&1; then
         echo "'$1' is Python $version without the modules venv and ensurepip (on Debian: apt-get install python3-venv)"
     else
         echo "'$1' is Python $version"

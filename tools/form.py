@@ -3,6 +3,7 @@
 import re
 
 from nbformat import NotebookNode
+from nbval.plugin import find_comment_markers, find_metadata_tags
 
 from tools.notebooks import WIDGET_VIEW, normalise
 
@@ -16,7 +17,6 @@ if find_spec("attention") is None:
     %pip install --quiet git+{address}"""
 ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 TIMING = re.compile(r"\b\d+(\.\d+)?\s?(seconds|secs?|ms|µs|ns|s)\b|\bWall time|it/s")
-IGNORED = {"nbval-ignore-output", "nbval-skip"}
 
 
 def faults(notebook: NotebookNode, address: str) -> list[str]:
@@ -45,13 +45,12 @@ def faults(notebook: NotebookNode, address: str) -> list[str]:
 def _cell_faults(cell: NotebookNode) -> list[str]:
     found = []
     lines = cell.source.splitlines()
-    tags = set(cell.metadata.get("tags", []))
-    comments = {line.strip("# ").lower() for line in lines if line.startswith("#")}
+    nbval = dict(find_metadata_tags(cell.metadata)) | dict(find_comment_markers(cell.source))
     if len(lines) > MOST_LINES:
         found.append(f"has {len(lines)} lines, more than {MOST_LINES}")
     if sum(line.startswith(("import ", "from ")) for line in lines) > MOST_IMPORTS:
         found.append(f"has more than {MOST_IMPORTS} lines of imports")
-    if (tags | {comment.replace("_", "-") for comment in comments}) & IGNORED and "assert" not in cell.source:
+    if (nbval.get("skip") or not nbval.get("check", True)) and "assert" not in cell.source:
         found.append("has its output ignored and asserts nothing")
     for output in cell.outputs:
         found += _output_faults(output, cell)

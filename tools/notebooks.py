@@ -6,6 +6,7 @@ Usage: ``python -m tools.notebooks [NOTEBOOK …]``.
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
 
 import nbformat
@@ -31,7 +32,8 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
     seen: set[str] = set()
     for number, cell in enumerate(notebook.cells):
         if cell.get("id") in seen | {None}:
-            cell.id = f"cell-{number}"
+            taken = seen | {other.get("id") for other in notebook.cells}
+            cell.id = next(name for name in (f"cell-{free}" for free in count(number)) if name not in taken)
         seen.add(cell.id)
         cell.metadata = {name: cell.metadata[name] for name in CELL_METADATA if cell.metadata.get(name)}
         if cell.cell_type == "code":

@@ -41,7 +41,7 @@ def heatmap(weights: Tensor, rows: Sequence[str], columns: Sequence[str], mask: 
     weights = weights.detach().cpu().numpy()
     hidden = np.zeros(weights.shape, dtype=bool) if mask is None else ~mask.cpu().numpy()
     with plt.rc_context(STYLE):
-        _, axes = plt.subplots(figsize=(1.2 + 0.9 * len(columns), 0.5 + 0.45 * len(rows)))
+        _, axes = plt.subplots(figsize=(6.4, 0.5 + 0.5 * len(rows)))
         colors = LinearSegmentedColormap.from_list("weights", ["#ffffff", PALETTE["weights"]])
         axes.imshow(np.ma.array(weights, mask=hidden), cmap=colors, vmin=0, vmax=1, aspect="auto")
         for (row, column), weight in np.ndenumerate(weights):
@@ -49,7 +49,7 @@ def heatmap(weights: Tensor, rows: Sequence[str], columns: Sequence[str], mask: 
                 place = (column - 0.5, row - 0.5)
                 axes.add_patch(plt.Rectangle(place, 1, 1, fill=False, hatch="////", edgecolor=PALETTE["line"]))
             else:
-                color = "#ffffff" if weight > 0.7 else "#000000"
+                color = "#ffffff" if weight > 0.88 else "#000000"  # whichever stands out more
                 axes.text(column, row, f"{weight:.2f}", ha="center", va="center", color=color)
         axes.set_xticks(range(len(columns)), columns)
         axes.set_yticks(range(len(rows)), rows)

@@ -95,6 +95,8 @@ def test_index_leads_to_the_welcome_page(visit, origins):
 
 def test_chapter_offers_itself_as_a_notebook(origins, visit):
     page = visit(f"{origins['disk']}/book/01-dictionary.html").page
-    notebook = page.locator("a[href$='01-dictionary.ipynb']").first.get_attribute("href")
+    notebook = page.locator(
+        "a[download][href$='01-dictionary.ipynb'], a[href*='_sources'][href$='.ipynb']"
+    ).first.get_attribute("href")
     assert (BOOK / "book" / notebook).resolve().is_file()
     assert page.locator("a[href*='colab.research.google.com'][href$='book/01-dictionary.ipynb']").count() == 1

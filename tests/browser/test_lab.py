@@ -86,7 +86,7 @@ def test_explorer_is_live(lab, visit):
     page.locator(".lm-Menu-itemLabel").get_by_text("Run All Cells", exact=True).click()
     printed = page.locator(".jp-OutputArea-output pre", has_text="state:")
     printed.wait_for()
-    assert printed.inner_text().strip() == "state: 4"
+    assert printed.inner_text().strip() == "state: 4.0"
 
     explorer = page.locator(".jp-Cell .attention-explorer", has=page.locator("label", has_text="apple")).first
     slider = explorer.locator("label", has_text="apple").locator("input[type=range]")
@@ -98,7 +98,7 @@ def test_explorer_is_live(lab, visit):
 
     page.locator(".jp-CodeCell", has_text="found[0].state[").locator(".cm-content").click()
     page.keyboard.press("Control+Enter")
-    page.wait_for_function("[...document.querySelectorAll('pre')].some(pre => pre.textContent.trim() === 'state: 6')")
+    page.wait_for_function("[...document.querySelectorAll('pre')].some(pre => pre.textContent.trim() === 'state: 6.0')")
 
     page.locator(".jp-CodeCell", has_text="-6}").locator(".cm-content").click()
     page.keyboard.press("Control+Enter")

@@ -66,7 +66,7 @@ class Exercise:
         for arguments in trials:
             one, other = (_outcome(function, arguments) for function in (mistake.answer, answer))
             if isinstance(one, Tensor) and isinstance(other, Tensor):
-                if one.shape != other.shape or not _close(self.canonical(other), self.canonical(one)):
+                if not _comparable(one, other) or not _close(self.canonical(other), self.canonical(one)):
                     return False
             elif type(one) is not type(other) or str(one) != str(other):
                 return False
@@ -90,6 +90,8 @@ class Exercise:
         if found.shape != expected.shape:
             shapes = f"{tuple(expected.shape)}, and has {tuple(found.shape)}"
             return f"With {_shapes(arguments)} the result must have shape {shapes}."
+        if not _comparable(expected, found):
+            return f"The result must be of dtype {expected.dtype}, and is of {found.dtype}."
         if not _close(self.canonical(found), self.canonical(expected)):
             return f"With {_shapes(arguments)} it gives {_short(found)} where {_short(expected)} is right."
         if any(not torch.equal(one, other) for one, other in zip(*map(_tensors, (given, arguments)), strict=True)):
@@ -120,13 +122,17 @@ def _copies(arguments: tuple) -> tuple:
     )
 
 
+def _comparable(one: Tensor, other: Tensor) -> bool:
+    return one.shape == other.shape and one.is_floating_point() == other.is_floating_point()
+
+
 def _same_gradients(found: Tensor, expected: Tensor, given: list[Tensor], known: list[Tensor]) -> bool:
-    direction = torch.cos(torch.arange(expected.numel(), dtype=expected.dtype)).reshape(expected.shape)
     gradients = []
     for output, inputs in ((found, given), (expected, known)):
         inputs = [tensor for tensor in inputs if tensor.requires_grad]
         if not output.requires_grad:
             return not expected.requires_grad
+        direction = torch.cos(torch.arange(output.numel(), dtype=output.dtype)).reshape(output.shape)
         gradients.append(torch.autograd.grad(output, inputs, direction, allow_unused=True, materialize_grads=True))
     return all(map(_close, *gradients))
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import ipywidgets
@@ -35,17 +36,22 @@ class Control:
 
     def position(self, state: Any) -> int:
         """Where a state stands among the control's own; numbers may be off by a rounding."""
-        key = _key(state) if _plain(state) else None
-        known = [_key(other) for other in self.states]
-        if key in known:
-            return known.index(key)
-        if key is not None and key[0] is float:
-            distances = [abs(other - state) if kind is float else math.inf for kind, other in known]
-            nearest = distances.index(min(distances))
-            if distances[nearest] <= 1e-9 * abs(state) + 1e-12:
-                return nearest
+        gaps = [_gap(known, state) for known in self.states]
+        nearest = gaps.index(min(gaps))
+        if gaps[nearest] < 1e-9:
+            return nearest
         shown = ", ".join(self.labels if len(self.labels) < 8 else (*self.labels[:3], "…", *self.labels[-2:]))
         raise ValueError(f"{self.name} has no state {state!r}; it has {shown}")
+
+    def read(self, state: Any) -> Any:
+        """A state as the control has it: its own number for a nearby one, and a number for one typed as a text."""
+        if self.kind != "text":
+            return self.states[self.position(state)]
+        try:
+            typed = self.convert(state)
+        except (TypeError, ValueError):
+            return state
+        return typed if _plain(typed) else state
 
     def payload(self) -> dict[str, Any]:
         """The control as the front end reads it."""
@@ -130,7 +136,7 @@ def _steps(name: str, low: float, high: float, step: float | None) -> list[float
     count = math.floor((high - low) / step + 1e-9) + 1
     if count > 100_000:
         raise ValueError(f"{name} has {count:,} values: coarsen it")
-    return [float(f"{low + index * step:.12g}") for index in range(count)]
+    return [float(f"{Decimal(str(low)) + index * Decimal(str(step)):.12g}") for index in range(count)]
 
 
 def _slider(name: str, label: str, slider: ipywidgets.IntSlider | ipywidgets.FloatSlider) -> Control:
@@ -172,7 +178,7 @@ def _choice(name: str, label: str, kind: str, labels: Sequence[str], values: Seq
     if not values:
         raise ValueError(f"{name} has no options")
     states = tuple(value if _plain(value) else shown for shown, value in zip(labels, values, strict=True))
-    if len(set(map(_key, states))) < len(states) or len(set(labels)) < len(labels):
+    if len({(_kind(state), state) for state in states}) < len(states) or len(set(labels)) < len(labels):
         raise ValueError(f"{name} has options that cannot be told apart: {', '.join(labels)}")
     bounds = (0, len(values) - 1, 1) if kind == "range" else None
     return Control(name, label, kind, tuple(values), states, tuple(labels), initial, bounds)
@@ -183,9 +189,18 @@ def _plain(value: Any) -> bool:
     return isinstance(value, (str, bool, int)) or (isinstance(value, float) and math.isfinite(value))
 
 
-def _key(state: Any) -> tuple[type, Any]:
-    """A state so that those which JSON cannot tell apart are equal: 1 and 1.0 are, 1 and True are not."""
-    return (type(state) if isinstance(state, (str, bool)) else float, state)
+def _kind(state: Any) -> type | None:
+    """What JSON takes a state for: a text, a truth or a number, whole or not."""
+    if not _plain(state):
+        return None
+    return str if isinstance(state, str) else bool if isinstance(state, bool) else float
+
+
+def _gap(known: Any, state: Any) -> float:
+    """How far a state is from a known one, as a part of its size; infinitely far where they only differ."""
+    if _kind(known) is _kind(state) is float:
+        return abs(known - state) / max(abs(state), 1e-3)
+    return 0.0 if _kind(known) is _kind(state) and known == state else math.inf
 
 
 def _nearest(values: list[float], wanted: float) -> int:

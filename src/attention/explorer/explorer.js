@@ -97,12 +97,40 @@ const attentionExplorer = (() => {
   }
 
   /** Give a cell its number; the same for heatmaps and bars. */
-  function fill(cell, value, hidden, limits) {
+  function fill(cell, value, hidden) {
     cell.dataset.value = exact(value);
     cell.toggleAttribute("data-masked", hidden);
     cell.toggleAttribute("data-odd", !hidden && !Number.isFinite(value));
-    cell.toggleAttribute("data-below", value < 0);
-    cell.style.setProperty("--t", strength(value, limits).toFixed(3));
+  }
+
+  // Colours of cells are mixed here, not by CSS: color-mix() in 256 cells costs half of a frame.
+  const shades = new Map();
+
+  /** The colours of a cell, for a light and a dark page at once, with black or white text, whichever stands out. */
+  function shade(color, strength) {
+    const name = `${color} ${strength.toFixed(2)}`;
+    if (!shades.has(name)) shades.set(name, mix(palette(color), palette("paper"), Number(strength.toFixed(2))));
+    return shades.get(name);
+  }
+
+  /** A colour of the stylesheet, as red, green and blue in a light and in a dark page. */
+  function palette(name) {
+    const both = getComputedStyle(document.documentElement).getPropertyValue(`--al-${name}`);
+    return both.match(/#\w{6}/g).map((hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16)));
+  }
+
+  function mix(colors, papers, strength) {
+    const mixed = colors.map((color, theme) =>
+      color.map((part, i) => Math.round(papers[theme][i] + strength * (part - papers[theme][i]))),
+    );
+    const texts = mixed.map((color) => (luminance(color) > 0.179 ? "#000" : "#fff"));
+    return { background: `light-dark(${mixed.map((color) => `rgb(${color})`)})`, text: `light-dark(${texts})` };
+  }
+
+  /** Relative luminance, as WCAG 2 defines it; black and white stand out alike at 0.179. */
+  function luminance(color) {
+    const linear = color.map((part) => (part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
   }
 
   // ---------------------------------------------------------------------------------------------- panels
@@ -137,7 +165,7 @@ const attentionExplorer = (() => {
       };
       const limits = read("limits", state);
       const digits = read("digits", state);
-      table.dataset.color = read("color", state);
+      const color = read("color", state);
       setText(caption, read("caption", state));
       setText(corner, now.axes.length ? `${now.axes[0]} ↓ ${now.axes[1]} →` : "");
       heads.forEach((head, column) => {
@@ -150,10 +178,13 @@ const attentionExplorer = (() => {
           const index = row * columns + column;
           const value = now.values[index];
           const hidden = Boolean(now.masked && !now.masked(index));
-          if (Object.is(cell.seen, value) && cell.hid === hidden) return;
-          cell.seen = value;
-          cell.hid = hidden;
-          fill(cell, value, hidden, limits);
+          if (Object.is(cell.seen, value) && cell.hid === hidden && cell.colored === color) return;
+          Object.assign(cell, { seen: value, hid: hidden, colored: color });
+          fill(cell, value, hidden);
+          const plain = hidden || !Number.isFinite(value);
+          const { background, text } = plain ? {} : shade(value < 0 ? "muted" : color, strength(value, limits));
+          cell.style.backgroundColor = background ?? "";
+          cell.style.color = text ?? "";
           setText(cell.firstChild, hidden ? "masked" : brief(value, digits));
         }),
       );
@@ -245,7 +276,7 @@ const attentionExplorer = (() => {
         const drawn = hidden || Number.isNaN(value) ? origin : value;
         const [bar, number] = cells[row].children;
         setText(side, labels[row]);
-        fill(cells[row], value, hidden, [low, high]);
+        fill(cells[row], value, hidden);
         bar.style.setProperty("--from", part(Math.min(drawn, origin)).toFixed(4));
         bar.style.setProperty("--to", part(Math.max(drawn, origin)).toFixed(4));
         setText(number, hidden ? "masked" : brief(value, digits));
@@ -528,6 +559,8 @@ const attentionExplorer = (() => {
 
   // ---------------------------------------------------------------------------------------------- the explorer
 
+  const NARROW = 416; // pixels
+
   /**
    * Build an explorer into `el`.
    * @param {HTMLElement} el
@@ -582,10 +615,15 @@ const attentionExplorer = (() => {
     }
 
     el.classList.add("attention-explorer");
+    const resized = new ResizeObserver(() => el.classList.toggle("narrow", el.clientWidth < NARROW));
+    resized.observe(el);
     el.replaceChildren(make("div", { class: "controls" }, ...shown.map((control) => control.element)), panelBox, readout, error);
     Object.assign(state, given);
     setPanels(payload);
-    const stop = () => [...shown, ...panels].forEach((part) => part.stop?.());
+    const stop = () => {
+      resized.disconnect();
+      [...shown, ...panels].forEach((part) => part.stop?.());
+    };
     return { setPanels, setState, setError, stop };
   }
 
@@ -601,6 +639,11 @@ const attentionExplorer = (() => {
 
   class AttentionExplorer extends HTMLElement {
     connectedCallback() {
+      // A script that runs before the page is read finds the element still empty.
+      if (document.readyState !== "loading") this.start();
+      else document.addEventListener("DOMContentLoaded", () => this.start(), { once: true });
+    }
+    start() {
       const data = this.querySelector('script[type="application/json"]');
       if (data) this.explorer = build(this, JSON.parse(data.textContent), {}, null);
     }
@@ -616,6 +659,7 @@ const attentionExplorer = (() => {
       model.save_changes();
     };
     const explorer = build(el, model.get("payload"), model.get("state"), commit);
+    el.dataset.lmSuppressShortcuts = "true"; // JupyterLab would take the arrow keys for itself
     const onState = () => explorer.setState(model.get("state"));
     const onPayload = () => explorer.setPanels(model.get("payload"));
     const onError = () => explorer.setError(model.get("error"));

@@ -71,27 +71,24 @@ class Explorer:
 
     @state.setter
     def state(self, state: dict[str, Any]) -> None:
-        self._widget.state = {**self._widget.state, **state}
+        self._widget.state = state
 
     def observe(self, callback: Callable) -> None:
         """Call ``callback(change)`` whenever the state changes; ``change.new`` is the new state."""
         self._widget.observe(callback, names="state")
 
     def _checked(self, state: dict[str, Any]) -> dict[str, Any]:
-        """The state with each value as the control has it; raise for a control or a value that it has not."""
+        """A state, whole or in part, with each value as its control has it; raise where there is no such thing."""
         unknown = [name for name in state if name not in self._controls]
         if unknown:
             raise ValueError(f"there is no control {unknown[0]!r}; there is {', '.join(self._controls)}")
-        return {
-            name: state[name] if control.kind == "text" else control.states[control.position(state[name])]
-            for name, control in self._controls.items()
-            if name in state
-        }
+        return {name: control.read(state[name]) for name, control in self._controls.items() if name in state}
 
     def _compute(self, change: dict[str, Any]) -> None:
         """Compute all states anew when a text has changed; what goes wrong is shown, and the old figure stays."""
         texts = {name: change["new"][name] for name in self._texts}
         if texts == self._texts:
+            self._widget.error = ""
             return
         before, self._texts = self._texts, texts
         try:

@@ -129,6 +129,8 @@ def curves(
     """
     x = _numbers("x", x, dimensions=1)
     points = points or {}
+    if not isinstance(lines, Mapping):
+        raise TypeError(f"lines must map names to numbers, one for each x, found {type(lines).__name__}")
     ys = [_numbers(f"lines[{name!r}]", y, dimensions=1) for name, y in lines.items()]
     for name, y in zip(lines, ys, strict=True):
         if len(y) != len(x):
@@ -157,11 +159,10 @@ def curves(
 
 
 def _numbers(name: str, values, dimensions: int) -> np.ndarray:
-    if isinstance(values, torch.Tensor):
-        values = values.detach().cpu()
-        values = values.float().numpy() if values.dtype in (torch.bfloat16, torch.float16) else values.numpy()
     try:
-        array = np.asarray(values)
+        array = np.asarray(_without_tensors(values))
+        if np.iscomplexobj(array):
+            raise TypeError("complex numbers have no one size to draw")
         array = array if array.dtype == np.float32 else array.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(f"{name} must be numbers, found {type(values).__name__}: {error}") from error
@@ -169,6 +170,16 @@ def _numbers(name: str, values, dimensions: int) -> np.ndarray:
         shape = "a matrix, (rows, columns)" if dimensions == 2 else "a list of numbers, (N,)"
         raise ValueError(f"{name} must be {shape}, found shape {array.shape}")
     return array
+
+
+def _without_tensors(values):
+    """The values with arrays in place of tensors, also of those in a list."""
+    if isinstance(values, (list, tuple)):
+        return [_without_tensors(value) for value in values]
+    if not isinstance(values, torch.Tensor):
+        return values
+    values = values.detach().cpu()
+    return (values.float() if values.dtype in (torch.bfloat16, torch.float16) else values).numpy()
 
 
 def _mask(mask, shape: tuple[int, ...]) -> np.ndarray:

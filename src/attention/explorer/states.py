@@ -41,8 +41,8 @@ def tabulate(function: Callable, controls: Sequence[Control], texts: dict[str, A
     names = [control.name for control in controls]
     combinations = list(itertools.product(*(control.values for control in controls)))
     found = [as_panels(function(**dict(zip(names, values, strict=True)), **texts)) for values in combinations]
-    for values, panels in zip(combinations, found, strict=True):
-        _check_alike(found[0], panels, dict(zip(names, values, strict=True)))
+    for state, panels in zip(itertools.product(*(control.states for control in controls)), found, strict=True):
+        _check_alike(found[0], panels, dict(zip(names, state, strict=True)))
     packed = [_pack_panel([panels[index] for panels in found], controls) for index in range(len(found[0]))]
     _check_size(packed, controls)
     return packed

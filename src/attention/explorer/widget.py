@@ -24,4 +24,4 @@ class ExplorerWidget(anywidget.AnyWidget):
 
     @traitlets.validate("state")
     def _known(self, proposal):
-        return self._check(proposal["value"])
+        return self.state | self._check(proposal["value"])

@@ -1,0 +1,20 @@
+"""The book's own Sphinx extension."""
+
+from tools.book_extension import readable, without_font_preloads
+
+
+def test_fonts_are_not_asked_for_ahead():
+    head = '<meta><link rel="preload" as="font" type="font/woff2" href="a.woff2" />\n<link href="a.css" />'
+    assert without_font_preloads(head) == '<meta>\n<link href="a.css" />'
+
+
+def test_signatures_hold_no_list_without_terms():
+    body = '<dt class="sig py">f(<dl>\n<dd>length</dd>\n</dl>)</dt>\n<dd><dl><dt>Returns</dt><dd>it</dd></dl></dd>'
+    assert readable(body) == (
+        '<dt class="sig py">f(<span>\n<span class="sig-line">length</span>\n</span>)</dt>\n'
+        "<dd><dl><dt>Returns</dt><dd>it</dd></dl></dd>"
+    )
+
+
+def test_entries_of_the_bibliography_are_items_of_its_list():
+    assert readable('<div role="doc-biblioentry">') == '<div role="listitem">'

@@ -1,0 +1,192 @@
+"""Every exercise of every chapter: right answers pass, wrong ones hear why, and the inputs are really random."""
+
+import importlib
+import itertools
+import pkgutil
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+import torch
+from torch import Tensor
+
+from attention import exercises
+from attention.exercises.exercise import STAY_WITH_TENSORS, TRIALS, Exercise
+
+BOOK = sorted((Path(__file__).parent.parent / "book").glob("*.ipynb"))
+CHAPTERS = [
+    importlib.import_module(f"attention.exercises.{found.name}") for found in pkgutil.iter_modules(exercises.__path__)
+]
+EXERCISES = [found for chapter in CHAPTERS for found in vars(chapter).values() if isinstance(found, Exercise)]
+MISTAKES = [(exercise, mistake) for exercise in EXERCISES for mistake in exercise.mistakes]
+CORRECT = f"correct: values and gradients, on {TRIALS} random inputs."
+
+every_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.name)
+
+
+# Right answers.
+
+
+@every_exercise
+def test_the_specification_is_right(exercise, capsys):
+    exercise.check(exercise.specification)
+    assert capsys.readouterr().out == f"{exercise.name}: {CORRECT}\n"
+
+
+@every_exercise
+def test_an_answer_in_float64_is_right(exercise):
+    assert exercise.verdict(lambda *arguments: exercise.specification(*arguments).double()) == CORRECT
+
+
+def test_a_result_may_be_boolean():
+    positive = Exercise("positive", lambda x: x > 0, lambda generator: (torch.randn(3, generator=generator),))
+    assert positive.verdict(lambda x: ~(x <= 0)) == CORRECT
+    assert positive.verdict(lambda x: x < 0).startswith("not yet. With arguments (3,) it gives")
+
+
+def test_every_exercise_has_a_solution_in_the_book():
+    cells = [cell for path in BOOK for cell in nbformat.read(path, as_version=4).cells]
+    solutions = [cell for cell in cells if "solution" in cell.metadata.get("tags", [])]
+    printed = ["".join(output.text for output in cell.outputs) for cell in solutions]
+    assert sorted(printed) == sorted(f"{exercise.name}: {CORRECT}\n" for exercise in EXERCISES)
+
+
+# Wrong answers, each made from the specification.
+
+
+def unsolved(specification):
+    def answer(*arguments): ...
+
+    return answer
+
+
+def dots(specification):
+    return lambda *arguments: ...
+
+
+def not_implemented(specification):
+    def answer(*arguments):
+        raise NotImplementedError
+
+    return answer
+
+
+def raising(specification):
+    def answer(*arguments):
+        raise KeyError("fruit")
+
+    return answer
+
+
+def through_numpy(specification):
+    return lambda *arguments: specification(*(torch.from_numpy(tensor.numpy()) for tensor in tensors(arguments)))
+
+
+def a_list(specification):
+    return lambda *arguments: specification(*arguments).tolist()
+
+
+def one_dimension_more(specification):
+    return lambda *arguments: specification(*arguments)[None]
+
+
+def integers(specification):
+    return lambda *arguments: specification(*arguments).long()
+
+
+def larger(specification):
+    return lambda *arguments: 1.5 * specification(*arguments)
+
+
+def meddling(specification):
+    def answer(*arguments):
+        result = specification(*arguments)
+        with torch.no_grad():
+            tensors(arguments)[0].add_(1.0)
+        return result
+
+    return answer
+
+
+def detached(specification):
+    return lambda *arguments: specification(*arguments).detach()
+
+
+def tensors(arguments):
+    return [argument for argument in arguments if isinstance(argument, Tensor)]
+
+
+INPUTS = r"With arguments \(\d+,.*"
+STAY = re.escape(STAY_WITH_TENSORS)
+SENTENCES = {
+    unsolved: "not attempted yet\\.",
+    dots: "not attempted yet\\.",
+    not_implemented: "not attempted yet\\.",
+    raising: f"not yet\\. {INPUTS} it raises KeyError: 'fruit'",
+    through_numpy: f"not yet\\. {INPUTS} it raises RuntimeError: .*requires grad.* {STAY}",
+    a_list: "not yet\\. It must return a tensor, and returns list\\.",
+    one_dimension_more: f"not yet\\. {INPUTS} the result must have shape \\(\\d+,.*\\), and has \\(1, \\d+.*\\)\\.",
+    integers: "not yet\\. The result must be of dtype torch.float32, and is of torch.int64\\.",
+    larger: f"not yet\\. {INPUTS} it gives -?\\d+\\.\\d{{4}}, .* where -?\\d+\\.\\d{{4}}, .* is right\\.",
+    meddling: "not yet\\. The values are right, but it changes its input\\.",
+    detached: f"not yet\\. The values are right, but PyTorch cannot follow how they came about\\. {STAY}",
+}
+
+
+@every_exercise
+@pytest.mark.parametrize(("spoil", "sentence"), SENTENCES.items(), ids=lambda each: getattr(each, "__name__", ""))
+def test_a_wrong_answer_hears_what_is_wrong(exercise, spoil, sentence):
+    assert re.fullmatch(sentence, exercise.verdict(spoil(exercise.specification)))
+
+
+@pytest.mark.parametrize("again", range(5))
+@pytest.mark.parametrize(
+    ("exercise", "mistake"), MISTAKES, ids=[f"{exercise.name}: {mistake.hint}" for exercise, mistake in MISTAKES]
+)
+def test_a_known_mistake_hears_its_own_hint(exercise, mistake, again):
+    assert exercise.verdict(mistake.answer) == f"not yet. {mistake.hint}"
+
+
+# The inputs.
+
+
+@every_exercise
+def test_inputs_differ_in_shapes_and_in_numbers(exercise):
+    generator = torch.Generator()
+    generator.manual_seed(0)
+    draws = [exercise.draw(generator) for _ in range(20)]
+    shapes = [[tensor.shape for tensor in tensors(draw)] for draw in draws]
+    assert any(one != other for one, other in itertools.pairwise(shapes))
+    for one, other in itertools.combinations(draws, 2):
+        assert not any(map(torch.equal, tensors(one), tensors(other)))
+
+
+@every_exercise
+def test_no_two_dimensions_of_an_input_are_alike(exercise):
+    generator = torch.Generator()
+    for seed in range(20):
+        for tensor in tensors(exercise.draw(generator.manual_seed(seed))):
+            assert len(set(tensor.shape)) == tensor.dim()
+            assert 1 not in tensor.shape, "it would broadcast, and hide a mistake"
+
+
+@every_exercise
+def test_every_check_draws_afresh(exercise):
+    seen = []
+
+    def answer(*arguments):
+        seen.append(tensors(arguments)[0].detach())
+        return exercise.specification(*arguments)
+
+    exercise.verdict(answer)
+    exercise.verdict(answer)
+    assert len(seen) == 2 * TRIALS
+    assert not any(torch.equal(one, other) for one, other in itertools.combinations(seen, 2))
+
+
+@every_exercise
+def test_a_check_leaves_torch_s_own_random_numbers_alone(exercise):
+    before = torch.get_rng_state()
+    exercise.verdict(exercise.specification)
+    assert torch.equal(torch.get_rng_state(), before)

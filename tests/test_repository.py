@@ -1,0 +1,74 @@
+"""The repository's public address is the same everywhere, and one command changes it."""
+
+import subprocess
+import sys
+
+import pytest
+from tools import repository
+
+OLD = "https://github.com/softlookup/softlookup"
+NEW = "https://github.com/Ada-L/lookup.book"
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A small repository with every kind of mention."""
+    subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
+    texts = {
+        "_config.yml": f"repository:\n  url: {OLD}\n",
+        "README.md": f"git clone {OLD}.git\n[read](https://softlookup.github.io/softlookup/index.html)\n"
+        "https://colab.research.google.com/github/softlookup/softlookup/blob/main/book/index.ipynb\n"
+        "https://github.com/pytorch/pytorch\n",
+        "book/index.ipynb": f'"%pip install --quiet git+{OLD}"',
+        "unlike.txt": f"{OLD}-too",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG" + OLD.encode())
+    return tmp_path
+
+
+def test_every_file_gives_the_address_of_the_config():
+    assert repository.strays() == []
+
+
+def test_move_changes_every_mention_and_nothing_else(tree):
+    assert repository.move(NEW + ".git", tree) == ["README.md", "_config.yml", "book/index.ipynb"]
+    assert repository.address(tree) == NEW
+    readme = (tree / "README.md").read_text(encoding="utf-8").splitlines()
+    assert readme == [
+        f"git clone {NEW}.git",
+        "[read](https://" + "ada-l.github.io/lookup.book/index.html)",
+        "https://colab.research.google.com/github/Ada-L/lookup.book/blob/main/book/index.ipynb",
+        "https://github.com/pytorch/pytorch",
+    ]
+    assert repository.strays(tree) == []
+    assert repository.move(OLD, tree)
+    assert repository.strays(tree) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "%pip install git+" + NEW,
+        "git clone " + NEW,
+        "https://ada-l.github.io/lookup",
+        "https://colab.research.google.com/github/ada/lookup/blob/main",
+        "https://github.com/ada/softlookup/issues",
+    ],
+)
+def test_a_stray_address_is_found(tree, line):
+    (tree / "new.md").write_text("first\n" + line, encoding="utf-8")
+    (stray,) = repository.strays(tree)
+    assert stray.startswith("new.md:2: ")
+
+
+@pytest.mark.parametrize("url", ["", "https://example.org/a/b", "github.com/a/b", "https://github.com/a"])
+def test_an_address_elsewhere_is_refused(url):
+    with pytest.raises(ValueError, match="such as https"):
+        repository.checked(url)
+    run = subprocess.run([sys.executable, repository.__file__, url], capture_output=True, text=True, check=False)
+    assert run.returncode == 1
+    assert "make repository URL=" in run.stderr
+    assert "Traceback" not in run.stderr
