@@ -29,6 +29,9 @@ def lab(tmp_path):
     notebook.cells += [nbformat.v4.new_code_cell(source) for source in (STATE, SET)]
     folder = tmp_path / "book"
     folder.mkdir()
+    settings = tmp_path / "JUPYTERLAB_SETTINGS_DIR" / "@jupyterlab" / "notebook-extension"
+    settings.mkdir(parents=True)
+    (settings / "tracker.jupyterlab-settings").write_text('{"windowingMode": "none"}')  # keep every cell in the page
     nbformat.write(notebook, folder / "chapter.ipynb")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -81,7 +84,7 @@ def lab(tmp_path):
 def test_explorer_is_live(lab, visit):
     page = visit(lab, lab).page
     page.set_default_timeout(60_000)
-    page.locator("[data-status=idle]").first.wait_for()
+    page.get_by_text("Python 3 (ipykernel) | Idle").wait_for()
     page.locator(".lm-MenuBar-itemLabel", has_text="Run").click()
     page.locator(".lm-Menu-itemLabel").get_by_text("Run All Cells", exact=True).click()
     printed = page.locator(".jp-OutputArea-output pre", has_text="state:")
@@ -96,7 +99,7 @@ def test_explorer_is_live(lab, visit):
     slider.press("ArrowRight")
     assert first.get_attribute("data-value") == "6"
 
-    page.locator(".jp-CodeCell", has_text="found[0].state[").locator(".cm-content").click()
+    page.locator(".jp-CodeCell", has_text="shown for shown").locator(".cm-content").click()
     page.keyboard.press("Control+Enter")
     page.wait_for_function("[...document.querySelectorAll('pre')].some(pre => pre.textContent.trim() === 'state: 6.0')")
 

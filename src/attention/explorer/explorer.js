@@ -50,11 +50,8 @@ const attentionExplorer = (() => {
   /** A float32's shortest decimal form, so that 0.1 reads "0.1". */
   function exact(value) {
     if (!Number.isFinite(value) || Math.fround(value) !== value) return String(value);
-    for (let digits = 6; digits < 9; digits++) {
-      const short = Number(value.toPrecision(digits));
-      if (Math.fround(short) === value) return String(short);
-    }
-    return String(Number(value.toPrecision(9)));
+    const short = Number(value.toPrecision(7));
+    return String(Math.fround(short) === value ? short : Number(value.toPrecision(9)));
   }
 
   const odd = (value) => (Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−∞");
@@ -137,6 +134,9 @@ const attentionExplorer = (() => {
   // Each takes its fields' readers and a function that says something to the reader, builds its element once, and
   // returns { element, update(state) }.
 
+  // With more columns than this there is no room for numbers: cells have them as labels, and the read-out says them.
+  const MOST_WRITTEN = 12;
+
   function heatmap(read, say) {
     const first = read.first;
     const [, columns] = first("values_shape");
@@ -147,7 +147,7 @@ const attentionExplorer = (() => {
     const cells = sides.map(() => heads.map(() => make("td", { tabindex: -1 }, make("span"))));
     const table = make(
       "table",
-      { class: "heatmap", "data-columns": columns > 12 ? "many" : columns > 7 ? "some" : "few" },
+      { class: "heatmap", "data-columns": columns > MOST_WRITTEN ? "many" : columns > 7 ? "some" : "few" },
       caption,
       make("thead", {}, make("tr", {}, corner, ...heads)),
       make("tbody", {}, ...sides.map((side, row) => make("tr", {}, side, ...cells[row]))),
@@ -170,7 +170,7 @@ const attentionExplorer = (() => {
       setText(corner, now.axes.length ? `${now.axes[0]} ↓ ${now.axes[1]} →` : "");
       heads.forEach((head, column) => {
         setText(head.firstChild, now.columns[column]);
-        head.toggleAttribute("data-long", [...now.columns[column]].length > (columns > 12 ? 2 : 3));
+        head.toggleAttribute("data-long", [...now.columns[column]].length > (columns > MOST_WRITTEN ? 2 : 3));
       });
       sides.forEach((side, row) => setText(side, now.rows[row]));
       cells.forEach((line, row) =>
@@ -185,7 +185,9 @@ const attentionExplorer = (() => {
           const { background, text } = plain ? {} : shade(value < 0 ? "muted" : color, strength(value, limits));
           cell.style.backgroundColor = background ?? "";
           cell.style.color = text ?? "";
-          setText(cell.firstChild, hidden ? "masked" : brief(value, digits));
+          const word = hidden ? "masked" : brief(value, digits);
+          if (columns > MOST_WRITTEN) cell.setAttribute("aria-label", word);
+          else setText(cell.firstChild, word);
         }),
       );
       if (table.classList.contains("reading")) tell();
@@ -659,7 +661,8 @@ const attentionExplorer = (() => {
       model.save_changes();
     };
     const explorer = build(el, model.get("payload"), model.get("state"), commit);
-    el.dataset.lmSuppressShortcuts = "true"; // JupyterLab would take the arrow keys for itself
+    // JupyterLab takes the arrow keys for itself unless the element that has the focus says no.
+    el.addEventListener("focusin", (event) => (event.target.dataset.lmSuppressShortcuts = "true"));
     const onState = () => explorer.setState(model.get("state"));
     const onPayload = () => explorer.setPanels(model.get("payload"));
     const onError = () => explorer.setError(model.get("error"));
