@@ -534,7 +534,7 @@ BAD_EXPLORERS = {
     "too much data along a control": (
         lambda: explore(lambda a, b: heatmap(a * torch.rand(20, 20)), a=(1, 200), b=False),
         ValueError,
-        "the explorer needs 854 kB, more than 300 kB: coarsen a",
+        "the explorer needs 856 kB, more than 300 kB: coarsen a",
     ),
     "too much data in one state": (
         lambda: explore(lambda: heatmap(torch.rand(300, 300))),
@@ -572,12 +572,12 @@ BAD_EXPLORERS = {
     "a function that returns nothing": (
         lambda: explore(lambda x: None, x=(1, 2)),
         TypeError,
-        "the function must return a heatmap, bars or curves, or a list of them, found NoneType",
+        "the function must return a heatmap, bars or curves, or a list of them, found NoneType\nin the explorer's state x=1",
     ),
     "a function that returns numbers": (
         lambda: explore(lambda x: [bars([1]), torch.ones(2)], x=(1, 2)),
         TypeError,
-        "the function must return a heatmap, bars or curves, or a list of them, found Tensor",
+        "the function must return a heatmap, bars or curves, or a list of them, found Tensor\nin the explorer's state x=1",
     ),
     "a matrix as bars": (
         lambda: bars(torch.ones(2, 3)),

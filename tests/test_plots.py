@@ -176,11 +176,7 @@ def seen(color, eyes):
     [
         pytest.param(np.eye(3), id="most"),
         pytest.param(PROTANOPES, id="protanopes"),
-        pytest.param(
-            DEUTERANOPES,
-            id="deuteranopes",
-            marks=pytest.mark.xfail(strict=True, reason="query and weights are one blue"),
-        ),
+        pytest.param(DEUTERANOPES, id="deuteranopes"),
     ],
 )
 def test_query_key_value_and_weights_are_told_apart(eyes, mode):

@@ -49,7 +49,7 @@ def heatmap(weights: Tensor, rows: Sequence[str], columns: Sequence[str], mask: 
                 place = (column - 0.5, row - 0.5)
                 axes.add_patch(plt.Rectangle(place, 1, 1, fill=False, hatch="////", edgecolor=PALETTE["line"]))
             else:
-                color = "#ffffff" if weight > 0.88 else "#000000"  # whichever stands out more
+                color = "#ffffff" if weight > 0.76 else "#000000"  # whichever stands out more
                 axes.text(column, row, f"{weight:.2f}", ha="center", va="center", color=color)
         axes.set_xticks(range(len(columns)), columns)
         axes.set_yticks(range(len(rows)), rows)

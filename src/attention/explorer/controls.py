@@ -157,11 +157,12 @@ def _log_slider(name: str, label: str, slider: ipywidgets.FloatLogSlider) -> Con
 
 def _options(name: str, options: list | dict, default: Any) -> Control:
     """A dropdown from ``[value, …]``, ``[(label, value), …]`` or ``{label: value}``; a value may be a tensor."""
-    pairs = (
-        options.items()
-        if isinstance(options, dict)
-        else [option if isinstance(option, tuple) and len(option) == 2 else (option, option) for option in options]
-    )
+    if isinstance(options, dict):
+        pairs = list(options.items())
+    elif all(isinstance(option, tuple) and len(option) == 2 for option in options):
+        pairs = options
+    else:
+        pairs = [(option, option) for option in options]
     labels, values = [str(label) for label, _ in pairs], [value for _, value in pairs]
     initial = next((i for i, value in enumerate(values) if value is default or (_plain(value) and value == default)), 0)
     return _choice(name, name.replace("_", " "), "select", labels, values, initial)

@@ -40,9 +40,15 @@ def tabulate(function: Callable, controls: Sequence[Control], texts: dict[str, A
         )
     names = [control.name for control in controls]
     combinations = list(itertools.product(*(control.values for control in controls)))
-    found = [as_panels(function(**dict(zip(names, values, strict=True)), **texts)) for values in combinations]
-    for state, panels in zip(itertools.product(*(control.states for control in controls)), found, strict=True):
-        _check_alike(found[0], panels, dict(zip(names, state, strict=True)))
+    found: list[list[Panel]] = []
+    for values, state in zip(combinations, itertools.product(*(control.states for control in controls)), strict=True):
+        where = ", ".join(f"{name}={at}" for name, at in zip(names, state, strict=True))
+        try:
+            found.append(as_panels(function(**dict(zip(names, values, strict=True)), **texts)))
+        except Exception as error:
+            error.add_note(f"in the explorer's state {where}")
+            raise
+        _check_alike(found[0], found[-1], where)
     packed = [_pack_panel([panels[index] for panels in found], controls) for index in range(len(found[0]))]
     _check_size(packed, controls)
     return packed
@@ -59,9 +65,8 @@ def as_panels(returned: Any) -> list[Panel]:
     return panels
 
 
-def _check_alike(first: list[Panel], panels: list[Panel], state: dict[str, Any]) -> None:
+def _check_alike(first: list[Panel], panels: list[Panel], where: str) -> None:
     """Raise where a state's panels are not of the first state's kinds and shapes."""
-    where = ", ".join(f"{name}={value}" for name, value in state.items())
     if [panel.kind for panel in panels] != [panel.kind for panel in first]:
         kinds = [", ".join(panel.kind for panel in some) or "nothing" for some in (first, panels)]
         raise ValueError(f"every state must have the same panels, found {kinds[0]} at first and {kinds[1]} at {where}")
@@ -166,12 +171,13 @@ def _range(values: np.ndarray, margin: float = 0.0) -> list[float]:
 
 
 def _short(value: float) -> float:
-    return float(f"{value:.6g}")
+    """Without the noise of the last digits, which differs between machines."""
+    return float(f"{value:.12g}")
 
 
 def _check_size(packed: list[dict[str, Any]], controls: Sequence[Control]) -> None:
     sizes = [(len(json.dumps(field)), field["over"]) for panel in packed for field in panel["fields"].values()]
-    total = sum(size for size, _ in sizes)
+    total = sum(size for size, _ in sizes) + sum(len(json.dumps(control.payload())) for control in controls)
     if total <= MOST_BYTES:
         return
     _, over = max(sizes, key=lambda size: size[0])
