@@ -314,7 +314,7 @@ const attentionExplorer = (() => {
     const lines = names.map((name) => make("path", { "data-name": name, class: "line" }));
     const clouds = pointNames.map((name) => make("path", { "data-points": name, class: "points" }));
     const hair = make("line", { class: "hair", visibility: "hidden" });
-    const svg = make("svg", { role: "img", tabindex: 0 }, frame, ...clouds, ...lines, hair);
+    const svg = make("svg", { role: "img", tabindex: 0 }, frame, ...lines, ...clouds, hair);
     const key = make("p", { class: "legend" });
     const caption = make("figcaption");
     const figure = make("figure", { class: "curves" }, caption, svg, key);
