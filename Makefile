@@ -40,7 +40,7 @@ unit: $(READY) ## test the package and the tools
 
 nbval: $(READY) ## re-execute every notebook and compare every output
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --nbval --nbval-current-env --nbval-cell-timeout=60 \
-		-n 2 --dist loadfile book
+		-n 2 --dist loadfile -p no:hypothesispytest book
 
 browser: chromium book ## test the built book in a real browser
 	$(BIN)/python -m pytest tests/browser

@@ -66,7 +66,9 @@ def _output_faults(output: NotebookNode, cell: NotebookNode) -> list[str]:
             found.append("shows a figure without an alt text of four words or more (cell metadata mystnb.image.alt)")
     if WIDGET_VIEW in data:
         found.append("holds a widget's view")
-    text = "".join((output.get("text", ""), data.get("text/plain", ""), output.get("evalue", "")))
+    if output.output_type == "error":
+        found.append("raises an error, at which Run All stops: catch it and print it")
+    text = output.get("text", "") + data.get("text/plain", "")
     for pattern, what in ((ADDRESS, "an address in memory"), (TIMING, "a timing")):
         if match := pattern.search(text):
             found.append(f"prints {what}: {match.group()}")

@@ -25,7 +25,7 @@ TIMEOUT = 120
 
 
 def normalise(notebook: NotebookNode) -> NotebookNode:
-    """The notebook without what changes from run to run: widget views, tracebacks' paths, an editor's metadata."""
+    """The notebook without what changes from run to run: widget views, an editor's metadata."""
     notebook = nbformat.from_dict(notebook)
     notebook.metadata = nbformat.from_dict(METADATA)
     notebook.nbformat, notebook.nbformat_minor = 4, 5
@@ -45,8 +45,6 @@ def _normalise_output(output: NotebookNode) -> NotebookNode:
     output.pop("transient", None)
     if "data" in output:
         output.data.pop(WIDGET_VIEW, None)
-    if output.output_type == "error":
-        output.traceback = [f"{output.ename}: {output.evalue}"]
     return output
 
 

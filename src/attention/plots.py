@@ -18,7 +18,7 @@ STYLE = {
     "figure.facecolor": "none",
     "axes.facecolor": "none",
     "savefig.facecolor": "none",
-    "font.size": 10,
+    "font.size": 11,
     "text.color": PALETTE["ink"],
     "axes.labelcolor": PALETTE["ink"],
     "axes.edgecolor": PALETTE["muted"],

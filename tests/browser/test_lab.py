@@ -17,6 +17,7 @@ from conftest import ROOT
 STATE = """\
 found = [shown for shown in Out.values() if type(shown).__name__ == "Explorer"]
 print("state:", found[0].state["apple"])"""
+TEXT = 'explore(lambda text: bars([len(text)], ["letters"]), text="abc")'
 SET = """\
 if found[0].state["apple"] == 6:
     found[0].state = {"apple": -6}"""
@@ -26,7 +27,7 @@ if found[0].state["apple"] == 6:
 def lab(tmp_path):
     """A JupyterLab over a copy of the chapter, with cells that read and set the first explorer's state."""
     notebook = nbformat.read(ROOT / "book" / "01-dictionary.ipynb", as_version=4)
-    notebook.cells += [nbformat.v4.new_code_cell(source) for source in (STATE, SET)]
+    notebook.cells += [nbformat.v4.new_code_cell(source) for source in (TEXT, STATE, SET)]
     folder = tmp_path / "book"
     folder.mkdir()
     settings = tmp_path / "JUPYTERLAB_SETTINGS_DIR" / "@jupyterlab" / "notebook-extension"
@@ -110,3 +111,7 @@ def test_explorer_is_live(lab, visit):
     )
     slider.scroll_into_view_if_needed()
     assert first.get_attribute("data-value") == "-6"
+
+    text = page.locator(".attention-explorer", has=page.locator("input[type=text]"))
+    text.locator("input").fill("seven!!")
+    text.locator("td[data-value='7']").wait_for()
