@@ -313,8 +313,9 @@ const attentionExplorer = (() => {
     const frame = make("g", { class: "frame" });
     const lines = names.map((name) => make("path", { "data-name": name, class: "line" }));
     const clouds = pointNames.map((name) => make("path", { "data-points": name, class: "points" }));
+    const tags = pointNames.map((name) => make("text", { class: "tag" }, name)); // of points that are alone
     const hair = make("line", { class: "hair", visibility: "hidden" });
-    const svg = make("svg", { role: "img", tabindex: 0 }, frame, ...lines, ...clouds, hair);
+    const svg = make("svg", { role: "img", tabindex: 0 }, frame, ...lines, ...clouds, ...tags, hair);
     const key = make("p", { class: "legend" });
     const caption = make("figcaption");
     const figure = make("figure", { class: "curves" }, caption, svg, key);
@@ -366,6 +367,12 @@ const attentionExplorer = (() => {
       }
       lines.forEach((path, i) => path.setAttribute("d", trace(now.x, now.lines[i], px, py)));
       clouds.forEach((path, i) => path.setAttribute("d", dots(...now.points[i], px, py)));
+      tags.forEach((tag, i) => {
+        const [[x, ...more], [y]] = now.points[i];
+        tag.setAttribute("visibility", Number.isFinite(x) && Number.isFinite(y) && !more.length ? "visible" : "hidden");
+        if (Number.isFinite(x)) tag.setAttribute("x", px(x) + 8);
+        if (Number.isFinite(y)) tag.setAttribute("y", py(y) - 6);
+      });
       hair.setAttribute("y1", box.top);
       hair.setAttribute("y2", box.bottom);
       if (at !== null) point(at);

@@ -1,0 +1,81 @@
+"""The exercises of chapter 2, dot-product scores."""
+
+import torch
+from torch import Tensor
+
+from attention.exercises.exercise import Exercise, Mistake
+
+PRIMES = (3, 5, 7, 11)
+
+
+def _draw(generator: torch.Generator) -> tuple:
+    queries, keys, width = (PRIMES[index] for index in torch.randperm(len(PRIMES), generator=generator)[:3].tolist())
+    return torch.randn(queries, width, generator=generator), torch.randn(keys, width, generator=generator)
+
+
+def _scores(query: Tensor, key: Tensor) -> Tensor:
+    return torch.stack([torch.stack([sum(a * b for a, b in zip(q, k, strict=True)) for k in key]) for q in query])
+
+
+scores = Exercise(
+    "scores",
+    _scores,
+    _draw,
+    mistakes=(
+        Mistake(
+            lambda query, key: query @ key,
+            "The widths must meet: turn the keys on their side, so that (L, D) meets (D, S).",
+        ),
+        Mistake(
+            lambda query, key: key @ query.T,
+            "This is the map turned over, (S, L): rows must be queries, so the queries come first.",
+        ),
+        Mistake(
+            lambda query, key: torch.cosine_similarity(query[:, None], key[None], dim=-1),
+            "These are cosines: the lengths have been divided out, and a dot product keeps them.",
+        ),
+        Mistake(
+            lambda query, key: (query @ key.T).softmax(dim=-1),
+            "These are weights already: leave the softmax out.",
+        ),
+    ),
+)
+
+
+def _distance_scores(query: Tensor, key: Tensor) -> Tensor:
+    return torch.stack([torch.stack([-0.5 * ((q - k) ** 2).sum() for k in key]) for q in query])
+
+
+def _expanded(query: Tensor, key: Tensor) -> Tensor:
+    squares = query.square().sum(dim=1, keepdim=True) + key.square().sum(dim=1)
+    return query @ key.T - 0.5 * squares
+
+
+distance_scores = Exercise(
+    "distance_scores",
+    _distance_scores,
+    _draw,
+    mistakes=(
+        Mistake(
+            lambda query, key: 2 * _expanded(query, key),
+            "This is −‖q − k‖², without the half: the scores are twice too far apart.",
+        ),
+        Mistake(
+            lambda query, key: -_expanded(query, key),
+            "The sign: a larger distance has to give a lower score.",
+        ),
+        Mistake(
+            lambda query, key: query @ key.T - 0.5 * key.square().sum(dim=1),
+            "The query's own term is missing. A softmax would forgive that, since it is one number for all keys; the "
+            "scores do not.",
+        ),
+        Mistake(
+            lambda query, key: query @ key.T - query.square().sum(dim=1, keepdim=True) - key.square().sum(dim=1),
+            "The half belongs to the two squares; the product in the middle has none.",
+        ),
+        Mistake(
+            lambda query, key: -0.5 * (query[:, None] - key).norm(dim=-1),
+            "This is the distance; the score is made of its square.",
+        ),
+    ),
+)
