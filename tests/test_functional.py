@@ -3,7 +3,6 @@
 import functools
 import itertools
 import math
-import re
 from typing import NamedTuple
 
 import pytest
@@ -21,6 +20,7 @@ from attention import (
     padding_mask,
     scaled_dot_product_attention,
 )
+from refusals import mistakes, refuses
 
 TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 5e-2}
 DTYPES = list(TOLERANCE)
@@ -420,21 +420,6 @@ WRONG_VALUE = {
         "dropout_p must lie between 0 and 1, found nan": {"dropout_p": NAN},
     },
 }
-
-
-def mistakes(*tables):
-    rows = [
-        pytest.param(wrong, error, message, id=message)
-        for table in tables
-        for error, messages in table.items()
-        for message, wrong in messages.items()
-    ]
-    return pytest.mark.parametrize(("wrong", "error", "message"), rows)
-
-
-def refuses(function, arguments, error, message):
-    with pytest.raises(error, match=f"^{re.escape(message)}$"):
-        function(**arguments)
 
 
 @mistakes(WRONG_SCORES)

@@ -3,7 +3,6 @@
 import functools
 import itertools
 import math
-import re
 from typing import NamedTuple
 
 import pytest
@@ -17,6 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import attention.modules
 from attention import AdditiveAttention, MultiHeadAttention, causal_mask, masked_softmax, padding_mask
+from refusals import mistakes, refuses
 
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-6, torch.float16: 1e-2, torch.bfloat16: 5e-2}
 DEVICES = ["meta", *(["cuda"] if torch.cuda.is_available() else [])]
@@ -630,21 +630,6 @@ WRONG_ORIGINALS = {
         "module must add no keys of its own, found add_zero_attn": lambda: torch_module(15, 3, add_zero_attn=True),
     },
 }
-
-
-def mistakes(*tables):
-    rows = [
-        pytest.param(wrong, error, message, id=message)
-        for table in tables
-        for error, messages in table.items()
-        for message, wrong in messages.items()
-    ]
-    return pytest.mark.parametrize(("wrong", "error", "message"), rows)
-
-
-def refuses(function, arguments, error, message):
-    with pytest.raises(error, match=f"^{re.escape(message)}$"):
-        function(**arguments)
 
 
 @both_paths

@@ -49,6 +49,10 @@ def test_page_fits_a_phone(visit, origins, name):
 STANDS_OUT = """() => [...document.querySelectorAll('attention-explorer, attention-explorer *')].filter((part) =>
     part.clientWidth && part.scrollWidth > part.clientWidth + 1 && getComputedStyle(part).overflowX === 'visible')
     .map((part) => `${part.tagName}.${part.className}: ${part.scrollWidth} in ${part.clientWidth}`)"""
+CUT_OFF = """() => [...document.querySelectorAll('attention-explorer svg text')].filter((text) => {
+    const [own, all] = [text, text.ownerSVGElement].map((part) => part.getBoundingClientRect());
+    return getComputedStyle(text).visibility === 'visible' && (own.right > all.right + 1 || own.left < all.left - 1);
+}).map((text) => text.textContent)"""
 
 
 @pytest.mark.parametrize("width", [360, 1280])
@@ -60,6 +64,7 @@ def test_nothing_stands_out_of_an_explorer(visit, origins, name, width):
         for slider in sliders.all():
             slider.press(key)
         assert page.evaluate(STANDS_OUT) == []
+        assert page.evaluate(CUT_OFF) == []
 
 
 class Links(HTMLParser):

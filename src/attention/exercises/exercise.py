@@ -172,7 +172,11 @@ def _gradients(output: Tensor, arguments: tuple) -> list[Tensor]:
 
 
 def _close(found: Tensor, expected: Tensor) -> bool:
-    return torch.allclose(found, expected.to(found.dtype), rtol=1e-4, atol=1e-5, equal_nan=True)
+    return not _wrong(found, expected).any()
+
+
+def _wrong(found: Tensor, expected: Tensor) -> Tensor:
+    return ~torch.isclose(found, expected.to(found.dtype), rtol=1e-4, atol=1e-5, equal_nan=True)
 
 
 def _shapes(arguments: tuple) -> str:
@@ -187,8 +191,7 @@ def _shape(argument: Any) -> str:
 
 def _difference(found: Tensor, expected: Tensor) -> str:
     """The first entry that differs."""
-    wrong = ~torch.isclose(found, expected.to(found.dtype), rtol=1e-4, atol=1e-5, equal_nan=True)
-    place = tuple(wrong.nonzero()[0].tolist())
+    place = tuple(_wrong(found, expected).nonzero()[0].tolist())
     where = f" at [{', '.join(map(str, place))}]" if place else ""
     return f"it gives {_entry(found[place])}{where} where {_entry(expected[place])} is right."
 

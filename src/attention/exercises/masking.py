@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from attention.exercises.exercise import Exercise, Mistake, primes
+from attention.masks import causal_mask
 
 LENGTHS = (13, 17, 19)
 
@@ -214,8 +215,9 @@ def _draw_model(generator: torch.Generator) -> tuple:
     length += 8
     matrices = torch.randn(3, width, width, generator=generator) / width
     chance = torch.rand(length, length, generator=generator)
-    mask = torch.where(torch.ones(length, length).tril() > 0, chance < 0.8, chance < 0.1)
-    faint = 1e-3 * ((chance > 0.95) & (torch.ones(length, length).triu(1) > 0))
+    causal = causal_mask(length)
+    mask = torch.where(causal, chance < 0.8, chance < 0.1)
+    faint = 1e-3 * ((chance > 0.95) & ~causal)
 
     def model(tokens: Tensor) -> Tensor:
         normed = torch.nn.functional.layer_norm(tokens, tokens.shape[1:])
@@ -226,19 +228,15 @@ def _draw_model(generator: torch.Generator) -> tuple:
     return model, torch.randn(length, width, generator=generator)
 
 
-def _changes(model: Callable[[Tensor], Tensor], tokens: Tensor) -> Tensor:
-    """By how much each output (rows) changes when each token (columns) does."""
-    signs = 1 - 2 * torch.eye(len(tokens))
-    return torch.stack([(model(tokens * sign[:, None]) - model(tokens)).abs().amax(dim=1) for sign in signs], dim=1)
+def _changes(model: Callable[[Tensor], Tensor], tokens: Tensor, others: Tensor) -> Tensor:
+    """By how much each output (rows) changes when another token takes the place of each (columns)."""
+    places = torch.eye(len(tokens), dtype=torch.bool)[:, :, None]
+    outputs = [model(torch.where(place, others, tokens)) for place in places]
+    return torch.stack([(output - model(tokens)).abs().amax(dim=1) for output in outputs], dim=1)
 
 
-def _shifted(model: Callable[[Tensor], Tensor], tokens: Tensor) -> Tensor:
-    columns = []
-    for changed in range(len(tokens)):
-        other = tokens.clone()
-        other[changed] += 1.0
-        columns.append((model(other) != model(tokens)).any(dim=1))
-    return torch.stack(columns, dim=1)
+def _found(model: Callable[[Tensor], Tensor], tokens: Tensor) -> Tensor:
+    return _changes(model, tokens, -tokens) > 0
 
 
 leaks = Exercise(
@@ -247,27 +245,27 @@ leaks = Exercise(
     _draw_model,
     mistakes=(
         Mistake(
-            lambda model, tokens: (_changes(model, tokens) > 0).T,
+            lambda model, tokens: _found(model, tokens).T,
             "Rows and columns are exchanged: entry (i, j) is the change of output i when token j changes.",
         ),
         Mistake(
-            lambda model, tokens: _changes(model, tokens) == 0,
+            lambda model, tokens: ~_found(model, tokens),
             "The other way round: True where an output *does* change.",
         ),
         Mistake(
-            lambda model, tokens: (_changes(model, tokens) > 0).triu(1),
+            lambda model, tokens: _found(model, tokens).triu(1),
             "You report the future only. All changes are wanted; the leaks are then those above the diagonal.",
         ),
         Mistake(
-            lambda model, tokens: (_changes(model, tokens) > 0).cummax(dim=1).values,
+            lambda model, tokens: _found(model, tokens).cummax(dim=1).values,
             "A token must be put back before the next one is changed: yours pile up.",
         ),
         Mistake(
-            lambda model, tokens: _changes(model, tokens) > 1e-2,
+            lambda model, tokens: _changes(model, tokens, -tokens) > 1e-2,
             "A faint leak is a leak: do not compare with a tolerance. What is hidden changes by exactly 0.",
         ),
         Mistake(
-            lambda model, tokens: _shifted(model, tokens),
+            lambda model, tokens: _changes(model, tokens, tokens + 1) > 0,
             "You add 1 to every component, and this model begins by taking the mean out again: it hardly notices. Put "
             "in another token altogether.",
         ),

@@ -370,7 +370,9 @@ const attentionExplorer = (() => {
       tags.forEach((tag, i) => {
         const [[x, ...more], [y]] = now.points[i];
         tag.setAttribute("visibility", Number.isFinite(x) && Number.isFinite(y) && !more.length ? "visible" : "hidden");
-        if (Number.isFinite(x)) tag.setAttribute("x", px(x) + 8);
+        const cut = px(x) + 8 + 7 * tag.textContent.length > width; // about 7 pixels a letter
+        tag.setAttribute("text-anchor", cut ? "end" : "start");
+        if (Number.isFinite(x)) tag.setAttribute("x", px(x) + (cut ? -8 : 8));
         if (Number.isFinite(y)) tag.setAttribute("y", py(y) - 6);
       });
       hair.setAttribute("y1", box.top);

@@ -1,0 +1,20 @@
+"""Wrong arguments, and the one sentence that each of them hears."""
+
+import re
+
+import pytest
+
+
+def mistakes(*tables):
+    rows = [
+        pytest.param(wrong, error, message, id=message)
+        for table in tables
+        for error, messages in table.items()
+        for message, wrong in messages.items()
+    ]
+    return pytest.mark.parametrize(("wrong", "error", "message"), rows)
+
+
+def refuses(function, arguments, error, message):
+    with pytest.raises(error, match=f"^{re.escape(message)}$"):
+        function(**arguments)
