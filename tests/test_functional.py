@@ -235,6 +235,16 @@ def test_a_poisoned_key_does_not_come_through_a_mask(poison):
     assert_equal(attention_weights(query, key, mask), expected)
 
 
+@pytest.mark.parametrize("poison", [NAN, INF, -INF])
+def test_a_poisoned_key_changes_nothing_before_its_time(poison):
+    query, key = torch.randn(5, 3), torch.randn(7, 3)
+    clean = attention_weights(query, key, is_causal=True)[:4]
+    key[4:] = poison
+    weights = attention_weights(query[:4], key, is_causal=True)
+    assert_equal(weights, clean)
+    assert_equal(weights, attention_weights(query[:4], key, causal_mask(4, 7)))
+
+
 # A query that may attend to nothing
 
 
@@ -275,10 +285,10 @@ def test_gradients_of_masked_softmax_are_right(dim):
 
 
 @pytest.mark.parametrize("is_causal", [False, True])
-def test_gradients_of_attention_are_right(is_causal):
+@pytest.mark.parametrize("mask", [None, torch.tensor([[True] * 4, [False] * 4, [True, False, True, True]])])
+def test_gradients_of_attention_are_right(mask, is_causal):
     shapes = (2, 3, 5), (2, 4, 5), (2, 4, 2)
     tensors = [torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
-    mask = torch.tensor([[True] * 4, [False] * 4, [True, False, True, True]])
     with torch.autograd.set_detect_anomaly(True):
         assert torch.autograd.gradcheck(
             lambda *tensors: scaled_dot_product_attention(*tensors, mask, is_causal=is_causal), tensors
