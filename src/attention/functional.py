@@ -153,7 +153,7 @@ def _overwriting_softmax(scores: Tensor, mask: Tensor | None, dim: int = -1) -> 
 
 
 def _overwriting_causal_softmax(scores: Tensor) -> Tensor:
-    """The same for the causal mask, in half the time: each query sees the first key, so no row is all -inf."""
+    """The same for the causal mask, a quarter faster: each query sees the first key, so no row is all -inf."""
     with torch.no_grad():
         scores.tril_()  # first, as NaN - inf is NaN
         scores += torch.full(scores.shape[-2:], -math.inf, dtype=scores.dtype, device=scores.device).triu(1)
