@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from attention.exercises.exercise import Exercise, Mistake, primes
+from attention.masks import causal_mask
 
 
 def _split_heads(tensor: Tensor, heads: int) -> Tensor:
@@ -51,6 +52,11 @@ split_heads = Exercise(
             _interleaved,
             "Your head 0 has the columns 0, H, 2H, …. A head's D columns lie side by side: cut the width into (H, D), "
             "not into (D, H).",
+        ),
+        Mistake(
+            lambda tensor, heads: tensor.unflatten(-1, (-1, heads)).transpose(1, 2),
+            "You cut the width into (D, H), and your shape is (B, D, L, H). Cut it into (H, D): a head's D columns lie "
+            "side by side.",
         ),
         Mistake(
             lambda tensor, heads: tensor.mT.unflatten(1, (heads, -1)),
@@ -161,13 +167,29 @@ def _draw_layer(generator: torch.Generator) -> tuple:
     return torch.randn(batch, length, embed, generator=generator), in_proj_weight, out_weight, heads
 
 
-def _attended(tokens, in_proj_weight, out_weight, heads, scale=None, dim=-1, order=(0, 1, 2), split=None, merge=None):
+def _attended(
+    tokens,
+    in_proj_weight,
+    out_weight,
+    heads,
+    *,
+    scale=None,
+    dim=-1,
+    order=(0, 1, 2),
+    split=None,
+    merge=None,
+    is_causal=False,
+    turned=False,
+):
     """The layer in PyTorch's layout, with one step replaced by a wrong one."""
     parts = in_proj_weight.chunk(3)
     split = split or (lambda tensor, heads: tensor.unflatten(-1, (heads, -1)).transpose(1, 2))
     query, key, value = (split(tokens @ parts[index].T, heads) for index in order)
-    weights = (query @ key.mT * (1 / math.sqrt(query.size(-1)) if scale is None else scale)).softmax(dim=dim)
-    found = weights @ value
+    scores = query @ key.mT * (1 / math.sqrt(query.size(-1)) if scale is None else scale)
+    if is_causal:
+        scores = scores.masked_fill(~causal_mask(scores.size(-1)), -math.inf)
+    weights = scores.softmax(dim=dim)
+    found = (weights.mT if turned else weights) @ value
     merged = merge(found) if merge else found.transpose(1, 2).flatten(2)
     return merged @ out_weight.T
 
@@ -213,6 +235,14 @@ multi_head_attention = Exercise(
             "You divide by a head's width: take its root.",
         ),
         Mistake(
+            lambda *layer: _attended(*layer, scale=1 / math.sqrt(layer[3])),
+            "Under your root is H, the number of heads. A product is summed over the D = E / H numbers of one head.",
+        ),
+        Mistake(
+            lambda *layer: _attended(*layer, scale=math.sqrt(layer[0].size(2) / layer[3])),
+            "You multiply by the root of a head's width: divide by it.",
+        ),
+        Mistake(
             lambda *layer: _attended(*layer, dim=1),
             "Your weights sum to 1 over the heads, so that the heads compete. Each head shares out its own 1 among "
             "the keys, the last dimension.",
@@ -242,6 +272,15 @@ multi_head_attention = Exercise(
             "Your head 0 has the columns 0, H, 2H, …. A head's D columns lie side by side: cut the width into (H, D).",
         ),
         Mistake(
+            lambda *layer: _attended(*layer, is_causal=True),
+            "You hide later tokens from earlier ones. No mask is asked for: every token attends to all.",
+        ),
+        Mistake(
+            lambda *layer: _attended(*layer, turned=True),
+            "Your weights are transposed before they meet the values. Their rows are the queries', and sum to 1: "
+            "`weights @ value`.",
+        ),
+        Mistake(
             _without_softmax,
             "The softmax is missing: you multiply the values by scores.",
         ),
@@ -260,11 +299,16 @@ multi_head_attention = Exercise(
         ),
         Mistake(
             lambda *layer: _attended(*layer, order=(1, 0, 2)),
-            "Queries and keys are exchanged: the rows of `in_proj_weight` are W_q's, then W_k's, then W_v's.",
+            "Queries and keys are exchanged: either in the scores, which are queries times keys, or in the thirds of "
+            "`in_proj_weight`, which are W_q's, then W_k's, then W_v's.",
         ),
         Mistake(
             lambda *layer: _attended(*layer, order=(2, 1, 0)),
             "Queries and values are exchanged: the rows of `in_proj_weight` are W_q's, then W_k's, then W_v's.",
+        ),
+        Mistake(
+            lambda *layer: _attended(*layer, order=(0, 2, 1)),
+            "Keys and values are exchanged: the rows of `in_proj_weight` are W_q's, then W_k's, then W_v's.",
         ),
         Mistake(
             _triples,
@@ -282,6 +326,10 @@ multi_head_attention = Exercise(
         Mistake(
             lambda *layer: _attended(*layer[:2], torch.eye(layer[0].size(2)), layer[3]),
             "The heads are merged, and W_o is missing: `out_weight` brings them to its own width.",
+        ),
+        Mistake(
+            lambda tokens, in_proj_weight, out_weight, heads: _attended(tokens, in_proj_weight, out_weight.T, heads),
+            "`out_weight` is stored as (out, in), and applied as `merged @ out_weight.T`.",
         ),
         Mistake(
             lambda *layer: layer[0] @ layer[1],
