@@ -1,21 +1,38 @@
 """Attention, from a dictionary to the Transformer: the package behind the Soft Lookup course."""
 
+from attention.contexts import DotProductAttention, LastState
+from attention.data import Vocabulary, draw_dates, ways_to_write
 from attention.devices import default_device
 from attention.functional import attention_weights, masked_softmax, scaled_dot_product_attention
 from attention.masks import causal_mask, padding_mask, window_mask
 from attention.modules import AdditiveAttention, MultiHeadAttention
 from attention.regression import NadarayaWatson, nadaraya_watson
+from attention.seq2seq import BOS, EOS, PAD, Decoder, Encoder, Translator
+from attention.training import exact_matches, train
 
 __all__ = [
+    "BOS",
+    "EOS",
+    "PAD",
     "AdditiveAttention",
+    "Decoder",
+    "DotProductAttention",
+    "Encoder",
+    "LastState",
     "MultiHeadAttention",
     "NadarayaWatson",
+    "Translator",
+    "Vocabulary",
     "attention_weights",
     "causal_mask",
     "default_device",
+    "draw_dates",
+    "exact_matches",
     "masked_softmax",
     "nadaraya_watson",
     "padding_mask",
     "scaled_dot_product_attention",
+    "train",
+    "ways_to_write",
     "window_mask",
 ]

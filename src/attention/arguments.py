@@ -5,6 +5,8 @@ from numbers import Integral
 import torch
 from torch import Tensor
 
+INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+
 
 def check_count(name: str, count, least: int = 0) -> None:
     if not isinstance(count, Integral) or isinstance(count, bool):
@@ -105,6 +107,23 @@ def check_matrix(name: str, tensor: Tensor) -> None:
 def check_floating(name: str, tensor: Tensor) -> None:
     if not isinstance(tensor, Tensor) or not tensor.is_floating_point():
         raise TypeError(f"{name} must be a floating-point tensor, found {_kind(tensor)}")
+
+
+def check_integers(name: str, tensor: Tensor) -> None:
+    if not isinstance(tensor, Tensor) or tensor.dtype not in INTEGERS:
+        raise TypeError(f"{name} must be a tensor of integers, found {_kind(tensor)}")
+
+
+def check_ids(name: str, ids: Tensor, weight: Tensor) -> None:
+    """Raise unless these are ids (B, length), at least one, for which an embedding with this weight has rows."""
+    check_integers(name, ids)
+    if ids.dim() != 2 or not ids.numel():
+        raise ValueError(f"{name} must have shape (B, length) with at least one id, found {tuple(ids.shape)}")
+    if ids.device != weight.device:
+        raise ValueError(f"{name} must be on the module's device {weight.device}, found {ids.device}")
+    least, most = ids.aminmax()
+    if least < 0 or most >= len(weight):
+        raise ValueError(f"{name} must hold ids from 0 to {len(weight) - 1}, found {int(least)} to {int(most)}")
 
 
 def check_same(attribute: str, **tensors: Tensor) -> None:

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from attention.arguments import check_boolean, check_count
+from attention.arguments import check_boolean, check_count, check_integers
 
 
 def causal_mask(length: int, key_length: int | None = None, *, device=None) -> Tensor:
@@ -48,9 +48,7 @@ def padding_mask(lengths: Tensor, length: int) -> Tensor:
     [[[1, 0, 0]], [[1, 1, 1]]]
     """
     check_count("length", length)
-    if not isinstance(lengths, Tensor) or lengths.is_floating_point() or lengths.dtype == torch.bool:
-        found = lengths.dtype if isinstance(lengths, Tensor) else type(lengths).__name__
-        raise TypeError(f"lengths must be a tensor of integers, found {found}")
+    check_integers("lengths", lengths)
     if lengths.dim() not in (1, 2):
         raise ValueError(f"lengths must have shape (B,) or (B, L), found {tuple(lengths.shape)}")
     if lengths.numel() and not lengths.is_meta:

@@ -1,0 +1,86 @@
+"""What a decoder may look at its source with: layers with the interface of :class:`AdditiveAttention`.
+
+Dimensions: … leading, L queries, S keys, D query and key width, Dv value width.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import dropout
+
+from attention.arguments import check_mask, check_probability, check_query_key, check_same, check_value
+from attention.functional import attention_weights
+
+
+class DotProductAttention(nn.Module):
+    """Score each key by its scaled dot product with the query, with nothing to learn.
+
+    ``weights = softmax(query · keyᵀ / √D)``, for queries and keys of one width.
+
+    Args:
+        dropout: probability of dropping a weight in training.
+
+    Raises:
+        ValueError: ``dropout`` lies outside 0 … 1.
+
+    Source: Luong et al. (2015), section 3.1 (*dot*); Vaswani et al. (2017), equation 1.
+
+    >>> output, weights = DotProductAttention()(torch.randn(2, 5), torch.randn(7, 5), torch.randn(7, 6))
+    >>> output.shape, weights.shape
+    (torch.Size([2, 6]), torch.Size([2, 7]))
+    """
+
+    def __init__(self, dropout: float = 0.0) -> None:
+        super().__init__()
+        check_probability("dropout", dropout)
+        self.dropout = dropout
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Average the values by how well their keys match each query.
+
+        Args:
+            query: (…, L, D).
+            key: (…, S, D), with leading dimensions that broadcast with the query's.
+            value: (…, S, Dv).
+            attn_mask: bool, True = may attend, broadcastable to (…, L, S).
+
+        Returns:
+            output (…, L, Dv), and weights (…, L, S) from before dropout. A query that may attend to nothing has
+            zeros for both.
+
+        Raises:
+            TypeError, ValueError: as :func:`attention_weights`; also a value that has not one row for each key.
+        """
+        check_query_key(query, key)
+        check_value(query, key, value)
+        weights = attention_weights(query, key, attn_mask)
+        return dropout(weights, self.dropout, self.training) @ value, weights
+
+
+class LastState(nn.Module):
+    """Look at the last key that the mask shows, whatever is asked: the fixed context of a decoder without attention.
+
+    Its weights are 1 there and 0 elsewhere. After a recurrent encoder that is the one state that has read the whole
+    source.
+
+    Source: Cho et al. (2014), section 2.2.
+
+    >>> states = torch.tensor([[1.0], [2.0], [3.0]])
+    >>> LastState()(torch.randn(1, 1), states, states, torch.tensor([[True, True, False]]))
+    (tensor([[2.]]), tensor([[0., 1., 0.]]))
+    """
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Return the value (…, L, Dv) of the last key and weights (…, L, S), as :class:`DotProductAttention` does."""
+        weights_shape = check_query_key(query, key)
+        check_value(query, key, value)
+        visible = torch.ones(weights_shape, dtype=query.dtype, device=query.device)
+        if attn_mask is not None:
+            check_mask("attn_mask", attn_mask, weights_shape)
+            check_same("device", query=query, attn_mask=attn_mask)
+            visible = visible * attn_mask
+        weights = visible * (visible.flip(-1).cumsum(-1).flip(-1) == 1)  # 1 where none behind it is visible
+        return weights @ value, weights
