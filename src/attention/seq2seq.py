@@ -14,33 +14,47 @@ PAD, BOS, EOS = range(3)  # the ids of padding, and of what stands before and be
 
 
 class Encoder(nn.Module):
-    """Read the source from left to right and keep the state after every token.
+    """Read the source and keep the state after every token: one encoder, many states.
 
-    ``hᵢ = GRU(embed(sourceᵢ), hᵢ₋₁)``: one encoder, one state a token.
+    ``hᵢ = GRU(embed(sourceᵢ), hᵢ₋₁)`` knows the source up to token i. In both directions, half of the numbers come from
+    a second GRU that reads from the end, and ``hᵢ`` knows what stands before and behind.
 
     Args:
         vocabulary_size: number of ids a source can hold.
         hidden_dim: width H of an embedding and of a state.
         num_layers: number of recurrent layers.
         dropout: probability of dropping a number of an embedding in training.
+        bidirectional: whether to read in both directions; H is then even.
 
     Raises:
         TypeError: a count is no integer.
-        ValueError: a count is not positive, or ``dropout`` lies outside 0 … 1.
+        ValueError: a count is not positive, H is odd where it is halved, or ``dropout`` lies outside 0 … 1.
 
-    Source: Cho et al. (2014), section 2.3.
+    Source: Bahdanau et al. (2015), section 3.2.
 
     >>> states, hidden = Encoder(vocabulary_size=10, hidden_dim=5)(torch.tensor([[3, 7, 4, 9]]))
     >>> states.shape, hidden.shape
     (torch.Size([1, 4, 5]), torch.Size([1, 1, 5]))
     """
 
-    def __init__(self, vocabulary_size: int, hidden_dim: int, num_layers: int = 1, dropout: float = 0.0) -> None:
+    def __init__(
+        self,
+        vocabulary_size: int,
+        hidden_dim: int,
+        num_layers: int = 1,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+    ) -> None:
         super().__init__()
         _check_sizes(vocabulary_size, hidden_dim, num_layers, dropout)
+        directions = 2 if bidirectional else 1
+        if hidden_dim % directions:
+            raise ValueError(f"hidden_dim must be even to be shared by two directions, found {hidden_dim}")
         self.embedding = nn.Embedding(vocabulary_size, hidden_dim)
         self.dropout = nn.Dropout(dropout)
-        self.gru = nn.GRU(hidden_dim, hidden_dim, num_layers, batch_first=True)
+        self.gru = nn.GRU(
+            hidden_dim, hidden_dim // directions, num_layers, batch_first=True, bidirectional=bidirectional
+        )
 
     def forward(self, source: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Read a batch; what stands behind a source's length changes nothing.
@@ -50,8 +64,8 @@ class Encoder(nn.Module):
             lengths: integers (B,), from 1 to S; S for each when not given, and then no id may be ``PAD``.
 
         Returns:
-            states (B, S, H) of the last layer, zeros behind each length, and the states of all layers after each
-            source's last token, (num_layers, B, H).
+            states (B, S, H) of the last layer, zeros behind each length, and for all layers the state in which each
+            source has been read to its end, (num_layers, B, H).
 
         Raises:
             TypeError: ids or lengths that are no integers.
@@ -64,6 +78,8 @@ class Encoder(nn.Module):
         packed = pack_padded_sequence(embedded, lengths.cpu(), batch_first=True, enforce_sorted=False)
         packed, hidden = self.gru(packed)
         states, _ = pad_packed_sequence(packed, batch_first=True, total_length=source.size(1))
+        if self.gru.bidirectional:  # (num_layers · 2, B, H / 2)
+            hidden = hidden.unflatten(0, (-1, 2)).transpose(1, 2).flatten(2)
         return states, hidden
 
 
@@ -204,7 +220,7 @@ class Translator(nn.Module):
 
     def __init__(self, encoder: Encoder, decoder: Decoder) -> None:
         super().__init__()
-        found = [(part.gru.num_layers, part.gru.hidden_size) for part in (encoder, decoder)]
+        found = [(part.gru.num_layers, part.embedding.embedding_dim) for part in (encoder, decoder)]
         if found[0] != found[1]:
             raise ValueError(
                 "encoder and decoder must have the same number of layers and hidden_dim, "

@@ -1,0 +1,100 @@
+"""The decoder's other ways to look: against the functions they stand on, and against a loop over rows."""
+
+import functools
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from attention import DotProductAttention, LastState, scaled_dot_product_attention
+from refusals import mistakes, refuses
+
+assert_equal = functools.partial(assert_close, rtol=0, atol=0)
+
+
+def inputs():
+    return [torch.randn(2, length, width, dtype=torch.float64) for length, width in ((3, 5), (7, 5), (7, 11))]
+
+
+def test_dot_product_attention_is_the_function_with_its_weights():
+    query, key, value = inputs()
+    mask = torch.rand(2, 3, 7) < 0.5
+    output, weights = DotProductAttention()(query, key, value, mask)
+    assert_close(output, scaled_dot_product_attention(query, key, value, mask))
+    assert_equal(weights @ value, output)
+
+
+def test_dropout_acts_in_training_alone_and_the_weights_are_from_before():
+    query, key, value = inputs()
+    attend = DotProductAttention(dropout=0.5)
+    torch.manual_seed(1)
+    output, weights = attend(query, key, value)
+    torch.manual_seed(1)
+    assert_equal(output, torch.dropout(weights, 0.5, True) @ value)
+    output, in_use = attend.eval()(query, key, value)
+    assert_equal(in_use, weights)
+    assert_equal(output, weights @ value)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 7), (2, 1, 7), (3, 7), (7,)])
+def test_the_last_state_is_found_by_a_loop(shape):
+    query, key, value = inputs()
+    mask = torch.rand(shape) < 0.5
+    rows = mask.expand(2, 3, 7)
+    expected = torch.zeros(2, 3, 7, dtype=torch.float64)
+    for b in range(2):
+        for i in range(3):
+            for j in rows[b, i].nonzero().flatten()[-1:]:
+                expected[b, i, j] = 1
+    output, weights = LastState()(query, key, value, mask)
+    assert_equal(weights, expected)
+    assert_equal(output, expected @ value)
+
+
+def test_without_a_mask_the_last_state_is_the_last():
+    query, key, value = inputs()
+    output, _ = LastState()(query, key, value)
+    assert_equal(output, value[:, -1:].expand(2, 3, 11))
+
+
+def test_what_the_last_state_may_not_see_gives_zeros():
+    query, key, value = inputs()
+    output, weights = LastState()(query, key, value, torch.zeros(7, dtype=torch.bool))
+    assert not output.any()
+    assert not weights.any()
+
+
+def ones(*shape, **options):
+    return torch.ones(shape, **options)
+
+
+INPUTS = {"query": ones(2, 3, 5), "key": ones(2, 7, 5), "value": ones(2, 7, 11)}
+WRONG = {
+    TypeError: {
+        "query must be a floating-point tensor, found list": {"query": [[1.0]]},
+        "key and value must have the same dtype, found key torch.float32, value torch.float64": {
+            "value": ones(2, 7, 11).double()
+        },
+        "attn_mask must be a boolean tensor, True = may attend, found torch.float32": {"attn_mask": ones(3, 7)},
+    },
+    ValueError: {
+        "query and key must have the same width, found query (2, 3, 5), key (2, 7, 4)": {"key": ones(2, 7, 4)},
+        "value must have one row for each key, found key (2, 7, 5), value (2, 6, 11)": {"value": ones(2, 6, 11)},
+        "attn_mask of shape (7, 3) does not broadcast to the weights' shape (2, 3, 7)": {
+            "attn_mask": ones(7, 3).bool()
+        },
+        "query and attn_mask must have the same device, found query cpu, attn_mask meta": {
+            "attn_mask": ones(3, 7, device="meta").bool()
+        },
+    },
+}
+
+
+@pytest.mark.parametrize("layer", [DotProductAttention, LastState])
+@mistakes(WRONG)
+def test_both_say_what_is_wrong(wrong, error, message, layer):
+    refuses(layer(), INPUTS | wrong, error, message)
+
+
+def test_a_dropout_that_is_no_probability():
+    refuses(DotProductAttention, {"dropout": 1.5}, ValueError, "dropout must lie between 0 and 1, found 1.5")
