@@ -126,6 +126,17 @@ def check_ids(name: str, ids: Tensor, weight: Tensor) -> None:
         raise ValueError(f"{name} must hold ids from 0 to {len(weight) - 1}, found {int(least)} to {int(most)}")
 
 
+def check_lengths(lengths: Tensor, source: Tensor) -> None:
+    """Raise unless there is one length for each source (B, S), from 1 to S."""
+    check_integers("lengths", lengths)
+    if lengths.shape != source.shape[:1]:
+        raise ValueError(f"lengths must have one number a source, found {shapes(lengths=lengths, source=source)}")
+    shortest, longest = lengths.aminmax()
+    if shortest < 1 or longest > source.size(1):
+        found = f"{int(shortest)} to {int(longest)}"
+        raise ValueError(f"lengths must lie between 1 and the source's length {source.size(1)}, found {found}")
+
+
 def check_same(attribute: str, **tensors: Tensor) -> None:
     """Raise unless the tensors agree in ``dtype`` (a TypeError) or ``device`` (a ValueError)."""
     found = {name: getattr(tensor, attribute) for name, tensor in tensors.items()}

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from attention.arguments import check_count, check_ids, check_input, check_integers, check_probability, shapes
+from attention.arguments import check_count, check_ids, check_input, check_lengths, check_probability, shapes
 from attention.masks import padding_mask
 
 PAD, BOS, EOS = range(3)  # the ids of padding, and of what stands before and behind every target
@@ -73,7 +73,7 @@ class Encoder(nn.Module):
         """
         check_ids("source", source, self.embedding.weight)
         lengths = _full_lengths(source) if lengths is None else lengths
-        _check_lengths(lengths, source)
+        check_lengths(lengths, source)
         embedded = self.dropout(self.embedding(source))
         packed = pack_padded_sequence(embedded, lengths.cpu(), batch_first=True, enforce_sorted=False)
         packed, hidden = self.gru(packed)
@@ -265,16 +265,6 @@ def _full_lengths(source: Tensor) -> Tensor:
     if padded:
         raise ValueError(f"source has padding (id {PAD}) in row {padded[0]}: its lengths must be given")
     return torch.full((len(source),), source.size(1))
-
-
-def _check_lengths(lengths: Tensor, source: Tensor) -> None:
-    check_integers("lengths", lengths)
-    if lengths.shape != source.shape[:1]:
-        raise ValueError(f"lengths must have one number a source, found {shapes(lengths=lengths, source=source)}")
-    shortest, longest = lengths.aminmax()
-    if shortest < 1 or longest > source.size(1):
-        found = f"{int(shortest)} to {int(longest)}"
-        raise ValueError(f"lengths must lie between 1 and the source's length {source.size(1)}, found {found}")
 
 
 def _check_sizes(vocabulary_size: int, hidden_dim: int, num_layers: int, dropout: float) -> None:

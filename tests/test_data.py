@@ -1,0 +1,131 @@
+"""Dates against the calendar and a reader of their formats; texts against themselves, there and back."""
+
+import re
+from datetime import date, datetime, timedelta
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attention import BOS, EOS, PAD, Vocabulary, draw_dates, ways_to_write
+from refusals import mistakes, refuses
+
+FORMATS = ["%d %B %Y", "%A, %d %B %Y", "%B %d, %Y", "%b %d, %Y", "%a %d %b %y", "%d/%m/%y", "%d.%m.%Y", "%Y.%m.%d"]
+DAYS = st.dates(date(1969, 1, 1), date(2068, 12, 31))
+
+
+def seeded(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+@given(day=DAYS)
+def test_every_way_is_read_by_the_standard_library_as_that_day(day):
+    ways = ways_to_write(day)
+    assert len(set(ways)) == len(FORMATS)
+    for text, form in zip(ways, FORMATS, strict=True):
+        plain = re.sub(r"(?<=\d)(st|nd|rd|th)", "", text)
+        assert datetime.strptime(plain, form).date() == day
+        if "%a" in form.lower():
+            assert text.startswith(day.strftime("%a"))
+
+
+def test_the_ends_of_ordinal_numbers():
+    ends = [
+        ways_to_write(date(2021, 3, d))[2][6 : -len(", 2021")] for d in (1, 2, 3, 4, 11, 12, 13, 21, 22, 23, 30, 31)
+    ]
+    assert ends == ["1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "22nd", "23rd", "30th", "31st"]
+
+
+def test_pairs_say_the_same_day_and_come_from_the_seed():
+    pairs = draw_dates(2000, generator=seeded())
+    assert all(text in ways_to_write(date.fromisoformat(iso)) for text, iso in pairs)
+    assert pairs == draw_dates(2000, generator=seeded())
+    assert pairs != draw_dates(2000, generator=seeded(1))
+
+
+def test_every_way_is_drawn_about_as_often():
+    pairs = draw_dates(8000, generator=seeded())
+    counts = torch.zeros(8)
+    for text, iso in pairs:
+        counts[ways_to_write(date.fromisoformat(iso)).index(text)] += 1
+    assert 900 < counts.min() <= counts.max() < 1100  # the standard deviation is 30
+
+
+def test_no_day_is_drawn_twice_and_all_can_be():
+    days = {iso for _, iso in draw_dates(36525, generator=seeded())}
+    assert days == {(date(1969, 1, 1) + timedelta(days=n)).isoformat() for n in range(36525)}
+
+
+@given(texts=st.lists(st.text("abc -07", min_size=1), min_size=1))
+def test_texts_go_there_and_back(texts):
+    vocabulary = Vocabulary("70- cba")
+    ids, lengths = vocabulary.encode(texts)
+    assert vocabulary.decode(ids) == texts
+    assert lengths.tolist() == [len(text) + 1 for text in texts]
+    assert ids.shape == (len(texts), max(lengths))
+    for row, length in zip(ids, lengths, strict=True):
+        assert row[length - 1] == EOS
+        assert (row[: length - 1] > EOS).all()
+        assert (row[length:] == PAD).all()
+
+
+def test_every_character_has_an_id_of_its_own():
+    vocabulary = Vocabulary("banana")
+    assert vocabulary.characters == "abn"
+    assert vocabulary.encode(["abn"])[0].tolist() == [[3, 4, 5, EOS]]
+    assert len(vocabulary) == 6
+
+
+def test_what_stands_behind_the_end_is_not_read():
+    vocabulary = Vocabulary("ab")
+    assert vocabulary.decode(torch.tensor([[BOS, 3, PAD, 4, EOS, 4, EOS], [4, 4, 4, 4, 4, 4, 4]])) == ["ab", "b" * 7]
+    assert vocabulary.decode(torch.tensor([[EOS, 3]])) == [""]
+
+
+WRONG_TEXTS = {
+    TypeError: {"texts must be a list of texts, found the text 'ab'": {"texts": "ab"}},
+    ValueError: {
+        "texts must hold at least one text, found none": {"texts": []},
+        "texts must not be empty, found ''": {"texts": ["a", ""]},
+        "the vocabulary has no 'ä', found in 'März 3'": {"texts": ["a", "März 3"]},
+    },
+}
+WRONG_IDS = {
+    TypeError: {
+        "ids must be a tensor of integers, found torch.float32": {"ids": torch.ones(1, 2)},
+        "ids must be a tensor of integers, found list": {"ids": [[3, 4]]},
+    },
+    ValueError: {
+        "ids must have shape (B, S), found (2,)": {"ids": torch.tensor([3, 4])},
+        "ids must lie between 0 and 5, found 3 to 6": {"ids": torch.tensor([[3, 6]])},
+        "ids must lie between 0 and 5, found -1 to 3": {"ids": torch.tensor([[3, -1]])},
+    },
+}
+WRONG_NUMBERS = {
+    TypeError: {"number must be an integer, found 2.0": {"number": 2.0}},
+    ValueError: {
+        "number must be at least 0, found -1": {"number": -1},
+        "number must be at most 36525, the days from 1969-01-01 to 2068-12-31, found 36526": {"number": 36526},
+    },
+}
+
+
+@mistakes(WRONG_TEXTS)
+def test_encoding_says_what_is_wrong(wrong, error, message):
+    refuses(Vocabulary("Mar z3").encode, wrong, error, message)
+
+
+@mistakes(WRONG_IDS)
+def test_decoding_says_what_is_wrong(wrong, error, message):
+    refuses(Vocabulary("abc").decode, wrong, error, message)
+
+
+@mistakes(WRONG_NUMBERS)
+def test_drawing_says_what_is_wrong(wrong, error, message):
+    refuses(draw_dates, {"generator": seeded()} | wrong, error, message)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_few_are_drawn_too(number):
+    assert len(draw_dates(number, generator=seeded())) == number

@@ -1,0 +1,165 @@
+"""Training against its steps written out, against a second run, and against a task that it must learn."""
+
+import functools
+import math
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import log_softmax
+from torch.testing import assert_close
+
+from attention import EOS, PAD, AdditiveAttention, Decoder, Encoder, Translator, exact_matches, train
+from refusals import mistakes, refuses
+
+assert_equal = functools.partial(assert_close, rtol=0, atol=0)
+LENGTHS = torch.tensor([4, 2, 3])
+SOURCE = torch.tensor([[3, 4, 5, EOS], [6, EOS, PAD, PAD], [4, 3, EOS, PAD]])
+TARGET = torch.tensor([[5, 4, EOS], [6, EOS, PAD], [3, 4, EOS]])
+OPTIONS = {"steps": 4, "batch_size": 2, "learning_rate": 0.01}
+
+
+def translator(width=8, dropout=0.0):
+    torch.manual_seed(0)
+    encoder = Encoder(8, width, dropout=dropout)
+    return Translator(encoder, Decoder(8, width, AdditiveAttention(width, width, width), dropout=dropout))
+
+
+def seeded(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def trained(model, **options):
+    return list(train(model, SOURCE, LENGTHS, TARGET, generator=seeded(), **(OPTIONS | options)))
+
+
+def test_the_first_loss_is_minus_the_mean_logarithm_of_what_was_right():
+    model = translator().double()
+    rows = torch.randint(3, (4, 2), generator=seeded())[0]
+    losses = []
+    for row in rows:
+        length = LENGTHS[row]
+        logits, _ = model(SOURCE[row, None, :length], TARGET[row, None])
+        wrong += [
+            -log_softmax(step, -1)[token].item()
+            for step, token in zip(logits[0], TARGET[row], strict=True)
+            if token != PAD
+        ]
+    assert math.isclose(trained(model)[0], sum(losses) / len(losses), rel_tol=1e-12)
+
+
+def test_a_step_moves_the_parameters_as_far_as_its_rate_allows():
+    """Adam's first step is ± the rate for every number that had a gradient."""
+    model = translator()
+    before = nn.utils.parameters_to_vector(model.parameters())
+    next(train(model, SOURCE, LENGTHS, TARGET, generator=seeded(), **OPTIONS))
+    moved = (nn.utils.parameters_to_vector(model.parameters()) - before).abs()
+    assert_close(moved.max(), torch.tensor(0.01), rtol=1e-3, atol=0)
+
+
+def test_training_is_the_same_from_the_same_seed_and_another_from_another():
+    runs = []
+    for seed in (0, 0, 1):
+        model = translator(dropout=0.3)
+        losses = list(train(model, SOURCE, LENGTHS, TARGET, generator=seeded(seed), **OPTIONS))
+        runs.append((losses, [parameter.detach() for parameter in model.parameters()]))
+    assert runs[0][0] == runs[1][0] != runs[2][0]
+    assert_equal(runs[0][1], runs[1][1])
+
+
+def test_more_padding_trains_the_same_model():
+    models = [translator().double(), translator().double()]
+    wider = [torch.cat([ids, torch.full((3, 5), PAD)], 1) for ids in (SOURCE, TARGET)]
+    losses = [
+        list(train(model, source, LENGTHS, target, generator=seeded(), **OPTIONS))
+        for model, source, target in zip(models, (SOURCE, wider[0]), (TARGET, wider[1]), strict=True)
+    ]
+    assert_close(losses[0], losses[1], rtol=1e-12, atol=0)
+    assert_close(*(nn.utils.parameters_to_vector(model.parameters()) for model in models))
+
+
+def test_a_loop_may_look_at_the_model_between_two_steps():
+    plain, watched = translator(dropout=0.3), translator(dropout=0.3)
+    torch.manual_seed(1)
+    expected = trained(plain)
+    torch.manual_seed(1)
+    found = []
+    for loss in train(watched, SOURCE, LENGTHS, TARGET, generator=seeded(), **OPTIONS):
+        found.append(loss)
+        watched.eval()
+        exact_matches(watched, SOURCE, LENGTHS, TARGET)
+    assert found == expected
+
+
+def test_it_learns_to_turn_three_letters_round():
+    source = torch.cat([torch.cartesian_prod(*[torch.arange(3, 8)] * 3), torch.full((125, 1), EOS)], 1)
+    target = torch.cat([source[:, :3].flip(1), source[:, 3:]], 1)
+    lengths = torch.full((125,), 4)
+    model = translator(width=24)
+    assert exact_matches(model, source, lengths, target).float().mean() < 0.1
+    list(train(model, source, lengths, target, steps=200, batch_size=32, learning_rate=0.02, generator=seeded()))
+    assert exact_matches(model, source, lengths, target).float().mean() > 0.97
+
+
+# Counting
+
+
+class Parrot(nn.Module):
+    """Translates every source into the same ids."""
+
+    def __init__(self, ids):
+        super().__init__()
+        self.ids = torch.tensor(ids)
+
+    def translate(self, source, lengths, *, max_steps):
+        return self.ids[:, :max_steps], None
+
+
+@pytest.mark.parametrize(
+    ("ids", "right"),
+    [
+        ([[5, 4, EOS], [6, EOS, PAD], [3, 4, EOS]], [True, True, True]),
+        ([[5, 4, EOS], [6, 6, EOS], [4, 3, EOS]], [True, False, False]),
+        ([[5, EOS], [6, EOS], [3, 4]], [False, True, False]),
+        ([[5, 4, 4], [6, 4, EOS], [3, 4, EOS]], [False, False, True]),
+    ],
+)
+def test_a_match_is_right_to_its_end(ids, right):
+    assert exact_matches(Parrot(ids), SOURCE, LENGTHS, TARGET).tolist() == right
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_counting_leaves_the_mode_and_drops_nothing_out(training):
+    model = translator(dropout=0.5).eval()
+    source, lengths = SOURCE.repeat(50, 1), LENGTHS.repeat(50)
+    target, _ = model.translate(source, lengths, max_steps=3)
+    model.train(training)
+    assert exact_matches(model, source, lengths, target).all()
+    assert model.training == training
+
+
+# What a mistake is told
+
+
+WRONG = {
+    TypeError: {"steps must be an integer, found 2.0": {"steps": 2.0}},
+    ValueError: {
+        "steps must be at least 1, found 0": {"steps": 0},
+        "batch_size must be at least 1, found 0": {"batch_size": 0},
+        "learning_rate must be positive, found 0.0": {"learning_rate": 0.0},
+        "target must have one row for each source, found source (3, 4), target (2, 3)": {"target": TARGET[:2]},
+        "lengths must have one number a source, found lengths (2,), source (3, 4)": {"lengths": LENGTHS[:2]},
+    },
+}
+
+
+@mistakes(WRONG)
+def test_training_says_what_is_wrong_before_it_starts(wrong, error, message):
+    arguments = {"model": translator(), "source": SOURCE, "lengths": LENGTHS, "target": TARGET, "generator": seeded()}
+    refuses(train, arguments | OPTIONS | wrong, error, message)
+
+
+def test_counting_says_what_is_wrong():
+    arguments = {"model": translator(), "source": SOURCE, "lengths": LENGTHS, "target": TARGET[:2]}
+    message = "target must have one row for each source, found source (3, 4), target (2, 3)"
+    refuses(exact_matches, arguments, ValueError, message)
