@@ -23,6 +23,9 @@ def test_importing_the_package_loads_no_plotting_and_no_widgets():
         "attention.functional",
         "attention.regression",
         "attention.modules",
+        "attention.contexts",
+        "attention.seq2seq",
+        "attention.data",
         "attention.experiments.gradient",
     ],
 )

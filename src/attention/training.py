@@ -24,7 +24,7 @@ def train(
     """Train with teacher forcing, one batch a step, for as long as the loop that asks goes on.
 
     Each step draws a batch with replacement and lowers the mean of ``−log p(target)`` over all tokens but padding,
-    with Adam, gradients no longer than 1, and a rate that falls evenly to nothing.
+    with Adam, gradients no longer than 1, and a rate that rises to ``learning_rate`` and falls to nothing (one cycle).
 
     Args:
         model: what is trained, in place; set to training mode before each step.
@@ -33,7 +33,7 @@ def train(
         target: ids (N, T), each with ``EOS`` and then ``PAD``.
         steps: number of steps.
         batch_size: sources a step.
-        learning_rate: of the first step.
+        learning_rate: the highest.
         generator: where the batches come from, on the CPU.
 
     Yields:
@@ -43,15 +43,16 @@ def train(
         TypeError: a count is no integer.
         ValueError: a count or the rate is not positive, or there is not one target for each source.
 
-    Source: Kingma and Ba (2015); Pascanu et al. (2013), algorithm 1, for the gradients' length.
+    Source: Kingma and Ba (2015); Pascanu et al. (2013), algorithm 1, for the gradients' length; Smith and
+        Topin (2019) for the cycle.
     """
     check_count("steps", steps, least=1)
     check_count("batch_size", batch_size, least=1)
     check_positive("learning_rate", learning_rate)
     check_pairs(source, target)
     check_lengths(lengths, source)
-    optimizer = torch.optim.Adam(model.parameters(), learning_rate)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / steps)
+    optimizer = torch.optim.Adam(model.parameters())
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, learning_rate, total_steps=steps)
     batches = torch.randint(len(source), (steps, batch_size), generator=generator).to(source.device)
     return (_step(model, optimizer, schedule, source[i], lengths[i], target[i]) for i in batches)
 
