@@ -344,7 +344,7 @@ WRONG_SIZES = {
         "num_layers must be an integer, found 1.5": {"num_layers": 1.5},
     },
     ValueError: {
-        "vocabulary_size must be at least 1, found 0": {"vocabulary_size": 0},
+        "vocabulary_size must be at least 3, found 2": {"vocabulary_size": 2},
         "hidden_dim must be at least 1, found 0": {"hidden_dim": 0},
         "num_layers must be at least 1, found 0": {"num_layers": 0},
         "dropout must lie between 0 and 1, found 2": {"dropout": 2},

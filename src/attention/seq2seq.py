@@ -20,7 +20,7 @@ class Encoder(nn.Module):
     a second GRU that reads from the end, and ``hᵢ`` knows what stands before and behind.
 
     Args:
-        vocabulary_size: number of ids a source can hold.
+        vocabulary_size: number of ids a source can hold, ``PAD``, ``BOS`` and ``EOS`` among them.
         hidden_dim: width H of an embedding and of a state.
         num_layers: number of recurrent layers.
         dropout: probability of dropping a number of an embedding in training.
@@ -28,7 +28,7 @@ class Encoder(nn.Module):
 
     Raises:
         TypeError: a count is no integer.
-        ValueError: a count is not positive, H is odd where it is halved, or ``dropout`` lies outside 0 … 1.
+        ValueError: a count is too small, H is odd where it is halved, or ``dropout`` lies outside 0 … 1.
 
     Source: Bahdanau et al. (2015), section 3.2.
 
@@ -100,7 +100,7 @@ class Decoder(nn.Module):
 
     Raises:
         TypeError: a count is no integer.
-        ValueError: a count is not positive, or ``dropout`` lies outside 0 … 1.
+        ValueError: a count is too small, or ``dropout`` lies outside 0 … 1.
 
     Source: Bahdanau et al. (2015), section 3.1, with the output read from the state alone.
 
@@ -246,6 +246,7 @@ class Translator(nn.Module):
         logits, _, weights = self.decoder(target, *self._read(source, lengths))
         return logits, weights
 
+    @torch.no_grad()
     def translate(self, source: Tensor, lengths: Tensor | None = None, *, max_steps: int) -> tuple[Tensor, Tensor]:
         """Greedy decoding: ids (B, T) and weights (B, T, S), as :meth:`Decoder.greedy` returns them."""
         return self.decoder.greedy(*self._read(source, lengths), max_steps=max_steps)
@@ -268,7 +269,7 @@ def _full_lengths(source: Tensor) -> Tensor:
 
 
 def _check_sizes(vocabulary_size: int, hidden_dim: int, num_layers: int, dropout: float) -> None:
-    check_count("vocabulary_size", vocabulary_size, least=1)
+    check_count("vocabulary_size", vocabulary_size, least=EOS + 1)
     check_count("hidden_dim", hidden_dim, least=1)
     check_count("num_layers", num_layers, least=1)
     check_probability("dropout", dropout)
