@@ -1,4 +1,4 @@
-"""Data made here, from a seed: dates as people write them, and texts as numbers.
+"""Data made here, from a seed: dates as people write them, small dictionaries, and texts as numbers.
 
 Dimensions: B texts, S the longest one's characters, its end included.
 """
@@ -19,6 +19,7 @@ MONTHS = [
     "July", "August", "September", "October", "November", "December",
 ]  # fmt: skip
 FIRST, LAST = date(1969, 1, 1), date(2068, 12, 31)  # the hundred years of which two digits name one, as in POSIX
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
 DAYS = (LAST - FIRST).days + 1
 
 
@@ -82,6 +83,32 @@ def draw_dates(number: int, *, generator: Generator) -> list[tuple[str, str]]:
         ways = ways_to_write(day)
         pairs.append((ways[torch.randint(len(ways), (), generator=generator)], day.isoformat()))
     return pairs
+
+
+def draw_dictionary(size: int, *, generator: Generator) -> tuple[str, str]:
+    """Draw a dictionary in which the first letters have one digit each, its entries in any order.
+
+    Who is to say the digits in the letters' order has to find each entry: nothing of the text may be forgotten.
+
+    Args:
+        size: number of entries, from 1 to 26.
+        generator: where chance comes from, on the CPU.
+
+    Returns:
+        the text, 3 · ``size`` − 1 characters long, and its digits from a on.
+
+    Raises:
+        TypeError: ``size`` is no integer.
+        ValueError: ``size`` is not positive, or there are not as many letters.
+
+    >>> draw_dictionary(4, generator=torch.Generator().manual_seed(0))
+    """
+    check_count("size", size, least=1)
+    if size > len(LETTERS):
+        raise ValueError(f"size must be at most {len(LETTERS)}, one entry a letter, found {size}")
+    digits = torch.randint(10, (size,), generator=generator).tolist()
+    order = torch.randperm(size, generator=generator).tolist()
+    return " ".join(f"{LETTERS[i]}{digits[i]}" for i in order), "".join(map(str, digits))
 
 
 class Vocabulary:
