@@ -1,6 +1,7 @@
 """Dates against the calendar and a reader of their formats; texts against themselves, there and back."""
 
 import re
+from collections import Counter
 from datetime import date, datetime, timedelta
 
 import pytest
@@ -8,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attention import BOS, EOS, PAD, Vocabulary, draw_dates, ways_to_write
+from attention import BOS, EOS, PAD, Vocabulary, draw_dates, draw_dictionary, ways_to_write
 from refusals import mistakes, refuses
 
 FORMATS = ["%d %B %Y", "%A, %d %B %Y", "%B %d, %Y", "%b %d, %Y", "%a %d %b %y", "%d/%m/%y", "%d.%m.%Y", "%Y.%m.%d"]
@@ -55,6 +56,24 @@ def test_every_way_is_drawn_about_as_often():
 def test_no_day_is_drawn_twice_and_all_can_be():
     days = {iso for _, iso in draw_dates(36525, generator=seeded())}
     assert days == {(date(1969, 1, 1) + timedelta(days=n)).isoformat() for n in range(36525)}
+
+
+@given(size=st.integers(1, 26), seed=st.integers(0, 2**32 - 1))
+def test_a_dictionary_s_digits_are_in_the_order_of_its_letters(size, seed):
+    text, digits = draw_dictionary(size, generator=seeded(seed))
+    entries = sorted(text.split(" "))
+    assert "".join(letter for letter, _ in entries) == "abcdefghijklmnopqrstuvwxyz"[:size]
+    assert "".join(digit for _, digit in entries) == digits
+    assert len(text) == 3 * size - 1
+    assert (text, digits) == draw_dictionary(size, generator=seeded(seed))
+
+
+def test_entries_and_digits_are_drawn_evenly():
+    generator = seeded()
+    first, digits = zip(*(draw_dictionary(10, generator=generator) for _ in range(5000)), strict=True)
+    for counts in (Counter(text[0] for text in first), Counter(text[0] for text in digits)):
+        assert len(counts) == 10
+        assert 400 < min(counts.values()) <= max(counts.values()) < 600  # the standard deviation is 21
 
 
 @given(texts=st.lists(st.text("abc -07", min_size=1), min_size=1))
@@ -110,6 +129,14 @@ WRONG_NUMBERS = {
     },
 }
 
+WRONG_SIZES = {
+    TypeError: {"size must be an integer, found '3'": {"size": "3"}},
+    ValueError: {
+        "size must be at least 1, found 0": {"size": 0},
+        "size must be at most 26, one entry a letter, found 27": {"size": 27},
+    },
+}
+
 
 @mistakes(WRONG_TEXTS)
 def test_encoding_says_what_is_wrong(wrong, error, message):
@@ -119,6 +146,11 @@ def test_encoding_says_what_is_wrong(wrong, error, message):
 @mistakes(WRONG_IDS)
 def test_decoding_says_what_is_wrong(wrong, error, message):
     refuses(Vocabulary("abc").decode, wrong, error, message)
+
+
+@mistakes(WRONG_SIZES)
+def test_drawing_a_dictionary_says_what_is_wrong(wrong, error, message):
+    refuses(draw_dictionary, {"generator": seeded()} | wrong, error, message)
 
 
 @mistakes(WRONG_NUMBERS)

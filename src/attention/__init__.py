@@ -1,7 +1,7 @@
 """Attention, from a dictionary to the Transformer: the package behind the Soft Lookup course."""
 
 from attention.contexts import DotProductAttention, LastState
-from attention.data import Vocabulary, draw_dates, ways_to_write
+from attention.data import Vocabulary, draw_dates, draw_dictionary, ways_to_write
 from attention.devices import default_device
 from attention.functional import attention_weights, masked_softmax, scaled_dot_product_attention
 from attention.masks import causal_mask, padding_mask, window_mask
@@ -27,6 +27,7 @@ __all__ = [
     "causal_mask",
     "default_device",
     "draw_dates",
+    "draw_dictionary",
     "exact_matches",
     "masked_softmax",
     "nadaraya_watson",
