@@ -207,13 +207,27 @@ def test_each_source_is_translated_as_if_it_were_alone():
         assert_near(looks[0], weights[row, :steps, :length])
 
 
-def test_greedy_decoding_keeps_no_graph_and_ends_where_it_is_told():
+def test_greedy_decoding_ends_with_the_last_row_or_where_it_is_told():
     model = translator()
-    with torch.no_grad():
-        model.decoder.output.bias[EOS] = -1e9
-    ids, weights = model.translate(torch.tensor([[3, 4]]), max_steps=5)
-    assert ids.shape == (1, 5)
+    lengths = torch.tensor([1, 7])
+    source = torch.randint(3, 13, (2, 7))
+    for bias, steps in ((1e9, 1), (-1e9, 5)):
+        with torch.no_grad():
+            model.decoder.output.bias[EOS] = bias
+        ids, weights = model.translate(source, lengths, max_steps=5)
+        assert (ids.shape, weights.shape) == ((2, steps), (2, steps, 7))
+
+
+def test_greedy_decoding_keeps_no_graph():
+    model = translator()
+    source = torch.tensor([[3, 4]])
+    states, hidden = model.encoder(source)
+    _, weights = model.decoder.greedy(hidden, states, max_steps=5)
     assert not weights.requires_grad
+    reads = []
+    model.encoder.gru.register_forward_hook(lambda module, inputs, output: reads.append(output[1].requires_grad))
+    model.translate(source, max_steps=5)
+    assert reads == [False]
 
 
 # Padding changes nothing
