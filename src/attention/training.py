@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import torch
-from torch import Generator, Tensor, nn
+from torch import Generator, Tensor
 from torch.nn.functional import cross_entropy, pad
 
 from attention.arguments import check_count, check_lengths, check_positive, shapes
@@ -24,7 +24,7 @@ def train(
     """Train with teacher forcing, one batch a step, for as long as the loop that asks goes on.
 
     Each step draws a batch with replacement and lowers the mean of ``−log p(target)`` over all tokens but padding,
-    with Adam, gradients no longer than 1, and a rate that rises to ``learning_rate`` and falls to nothing (one cycle).
+    with Adam and a rate that rises to ``learning_rate`` and falls to nothing (one cycle).
 
     Args:
         model: what is trained, in place; set to training mode before each step.
@@ -43,8 +43,7 @@ def train(
         TypeError: a count is no integer.
         ValueError: a count or the rate is not positive, or there is not one target for each source.
 
-    Source: Kingma and Ba (2015); Pascanu et al. (2013), algorithm 1, for the gradients' length; Smith and
-        Topin (2019) for the cycle.
+    Source: Kingma and Ba (2015); Smith and Topin (2019) for the cycle.
     """
     check_count("steps", steps, least=1)
     check_count("batch_size", batch_size, least=1)
@@ -90,7 +89,6 @@ def _step(model, optimizer, schedule, source: Tensor, lengths: Tensor, target: T
     loss = cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=PAD)
     optimizer.zero_grad()
     loss.backward()
-    nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)
     optimizer.step()
     schedule.step()
     return loss.item()
