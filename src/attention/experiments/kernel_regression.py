@@ -74,6 +74,20 @@ def figure(x: Tensor, y: Tensor, w: Tensor) -> dict[str, Tensor | float]:
     }
 
 
+def published(leave_one_out: bool = False) -> dict:
+    """The run at its full size that comes with the package.
+
+    Args:
+        leave_one_out: the run in which each training point was left out of its own answer, not the one as published.
+
+    Returns:
+        ``settings``, ``sessions`` (where it ran, for how many seconds), ``epochs``, the last ``w`` (6000,), ``losses``
+        by epoch, and by epoch the ``figures`` of :func:`figure`.
+    """
+    name = "leave_one_out" if leave_one_out else "published"
+    return load(Path(__file__).with_name(f"{name}.pt"))
+
+
 def begin(points: int, seed: int, leave_one_out: bool) -> dict:
     """A run before its first epoch."""
     check_count("points", points, least=2)

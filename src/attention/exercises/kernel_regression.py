@@ -1,0 +1,220 @@
+"""The checks of the chapter on kernel regression."""
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.nn.functional import relu
+
+from attention.exercises.exercise import Exercise, Mistake, primes
+
+
+def bell(difference: Tensor) -> Tensor:
+    return torch.exp(-((difference - 0.3) ** 2) / 2)
+
+
+def hat(difference: Tensor) -> Tensor:
+    return relu(1 - abs(difference - 0.2))
+
+
+def arch(difference: Tensor) -> Tensor:
+    return relu(difference + 0.5) * relu(2 - difference)
+
+
+KERNELS = (bell, hat, arch)  # none symmetric, so that q − k and k − q can be told apart
+
+
+def _kernel_weights(query: Tensor, key: Tensor, kernel: Callable) -> Tensor:
+    rows = []
+    for q in query:
+        row = torch.stack([kernel(q - k) for k in key])
+        total = sum(row)
+        rows.append(row / total if total > 0 else torch.zeros_like(row))
+    return torch.stack(rows)
+
+
+def _draw_kernel(generator: torch.Generator) -> tuple:
+    queries, keys = primes(generator, 2)
+    key = 2 * torch.rand(keys, generator=generator)
+    query = torch.cat([2 * torch.rand(queries - 1, generator=generator), torch.tensor([50.0])])  # beyond every key
+    kernel = KERNELS[torch.randint(len(KERNELS), (), generator=generator)]
+    return query[torch.randperm(queries, generator=generator)], key, kernel
+
+
+def _shares(table: Tensor) -> Tensor:
+    total = table.sum(dim=1, keepdim=True)
+    return table / torch.where(total > 0, total, 1.0)
+
+
+def _table(query: Tensor, key: Tensor, kernel: Callable) -> Tensor:
+    return kernel(query[:, None] - key)
+
+
+kernel_weights = Exercise(
+    "kernel_weights",
+    _kernel_weights,
+    _draw_kernel,
+    mistakes=(
+        Mistake(
+            lambda query, key, kernel: _table(query, key, kernel) / _table(query, key, kernel).sum(1, keepdim=True),
+            "Right where the kernel reaches some key. Where it reaches none, you divide 0 by 0; weights are 0 there.",
+        ),
+        Mistake(
+            _table,
+            "These are the kernel's values. Each row has still to be divided by its sum.",
+        ),
+        Mistake(
+            lambda query, key, kernel: _table(query, key, kernel).softmax(dim=1),
+            "You put the kernel's values through a softmax. They are positive as they are: divide each row by its sum. "
+            "(A softmax of their logarithms does the same, except to a row of zeros.)",
+        ),
+        Mistake(
+            lambda query, key, kernel: _table(query, key, kernel) / _table(query, key, kernel).sum(0),
+            "Your columns sum to 1. Each query, a row, shares out its own 1 among the keys.",
+        ),
+        Mistake(
+            lambda query, key, kernel: _table(query, key, kernel) / _table(query, key, kernel).sum(),
+            "The whole table sums to 1. Each query, a row, shares out its own 1 among the keys.",
+        ),
+        Mistake(
+            lambda query, key, kernel: _shares(kernel((query[:, None] - key) ** 2)),
+            "A kernel takes the difference; you gave it the square.",
+        ),
+        Mistake(
+            lambda query, key, kernel: _shares(kernel(key - query[:, None])),
+            "The difference is query minus key. You took key minus query, and a kernel need not be symmetric.",
+        ),
+    ),
+)
+
+
+def _leave_one_out(x: Tensor, y: Tensor, bandwidth: Tensor) -> Tensor:
+    answers = []
+    for i in range(len(x)):
+        others = [j for j in range(len(x)) if j != i]
+        weights = torch.stack([torch.exp(-((x[i] - x[j]) ** 2) / (2 * bandwidth**2)) for j in others])
+        answers.append(sum(weight * y[j] for weight, j in zip(weights, others, strict=True)) / sum(weights))
+    return torch.stack(answers)
+
+
+def _draw_points(generator: torch.Generator) -> tuple:
+    (points,) = primes(generator, 1)
+    x = torch.arange(points) + 0.8 * torch.rand(points, generator=generator)
+    y = torch.randn(points, generator=generator)
+    bandwidth = 0.7 + 0.6 * torch.rand((), generator=generator)
+    return x[torch.randperm(points, generator=generator)], y, bandwidth
+
+
+def _scores(x: Tensor, bandwidth: Tensor) -> Tensor:
+    return -((x[:, None] - x) ** 2) / (2 * bandwidth**2)
+
+
+def _own(x: Tensor) -> Tensor:
+    return torch.eye(len(x), dtype=torch.bool)
+
+
+leave_one_out = Exercise(
+    "leave_one_out",
+    _leave_one_out,
+    _draw_points,
+    mistakes=(
+        Mistake(
+            lambda x, y, bandwidth: _scores(x, bandwidth).softmax(1) @ y,
+            "Each point still sees itself: it is its own nearest key. Hide the diagonal of the scores, by −∞: 0 is the "
+            "score that it has already.",
+        ),
+        Mistake(
+            lambda x, y, bandwidth: _scores(x, bandwidth).softmax(1).masked_fill(_own(x), 0) @ y,
+            "You take a point's own weight away after the softmax: the others no longer sum to 1. Hide it first.",
+        ),
+        Mistake(
+            lambda x, y, bandwidth: _scores(x, bandwidth).masked_fill(~_own(x), -math.inf).softmax(1) @ y,
+            "The mask is the wrong way round: each point sees itself alone, and repeats its own value.",
+        ),
+        Mistake(
+            lambda x, y, bandwidth: (_scores(x, bandwidth).softmax(1) @ y * len(x) - y) / (len(x) - 1),
+            "A point's own value is taken out as if it had weighed 1/n. Its weight is the largest in its row.",
+        ),
+        Mistake(
+            lambda x, y, bandwidth: (2 * _scores(x, bandwidth)).masked_fill(_own(x), -math.inf).softmax(1) @ y,
+            "The diagonal is hidden, but a half is missing: the score is −½ (x − x′)² / σ².",
+        ),
+        Mistake(
+            lambda x, y, bandwidth: (_scores(x, bandwidth) * bandwidth).masked_fill(_own(x), -math.inf).softmax(1) @ y,
+            "The diagonal is hidden, but the bandwidth is not squared: the score is −½ (x − x′)² / σ².",
+        ),
+        Mistake(
+            lambda x, y, bandwidth: (-_scores(x, bandwidth)).masked_fill(_own(x), -math.inf).softmax(1) @ y,
+            "A minus is missing: your weights favour the points that lie far away.",
+        ),
+        Mistake(
+            lambda x, y, bandwidth: (
+                (_scores(x, bandwidth) * bandwidth**4).masked_fill(_own(x), -math.inf).softmax(1) @ y
+            ),
+            "You multiply by σ² where the score is divided by it.",
+        ),
+        Mistake(
+            lambda x, y, bandwidth: _scores(x, bandwidth).masked_fill(_own(x), -math.inf).softmax(0) @ y,
+            "Your columns sum to 1. Each point that asks, a row, shares out its own 1 among the others.",
+        ),
+    ),
+)
+
+
+def _widest(frequency: Tensor, share: Tensor) -> Tensor:
+    return torch.sqrt(-2 * torch.log(share)) / frequency
+
+
+def _draw_frequency(generator: torch.Generator) -> tuple:
+    (count,) = primes(generator, 1)
+    return 1 + 5 * torch.rand(count, generator=generator), 0.1 + 0.5 * torch.rand((), generator=generator)
+
+
+widest_bandwidth = Exercise(
+    "widest_bandwidth",
+    _widest,
+    _draw_frequency,
+    mistakes=(
+        Mistake(
+            lambda frequency, share: torch.exp(-(frequency**2) * share**2 / 2),
+            "This is the share that is left at a bandwidth of `share`. The question runs the other way.",
+        ),
+        Mistake(
+            lambda frequency, share: -2 * torch.log(share) / frequency**2,
+            "This is σ², the variance: its root is missing.",
+        ),
+        Mistake(
+            lambda frequency, share: torch.sqrt(-torch.log(share)) / frequency,
+            "A factor √2 is missing: the exponent is −ω²σ²/2.",
+        ),
+        Mistake(
+            lambda frequency, share: torch.sqrt(-torch.log(share) / 2) / frequency,
+            "The 2 stands on the wrong side: the exponent is −ω²σ²/2, so it multiplies the logarithm.",
+        ),
+        Mistake(
+            lambda frequency, share: torch.sqrt(-2 * torch.log(share)) * frequency,
+            "A faster wave takes a narrower kernel: divide by the frequency.",
+        ),
+        Mistake(
+            lambda frequency, share: torch.sqrt(-2 * torch.log(share)) / frequency**2,
+            "The exponent holds ω²σ², so that σ goes as 1/ω, not as 1/ω².",
+        ),
+        Mistake(
+            lambda frequency, share: torch.sqrt(-2 * torch.log10(share)) / frequency,
+            "The logarithm has to undo e to a power: it is the natural one, torch.log.",
+        ),
+        Mistake(
+            lambda frequency, share: torch.sqrt(-2 * torch.log(share) / frequency),
+            "Only the logarithm goes under the root: ω stands squared in the exponent, and comes out of it as ω.",
+        ),
+        Mistake(
+            lambda frequency, share: torch.sqrt(-2 * torch.log(1 - share)) / frequency,
+            "This loses the share, in place of keeping it: ln(1 − share) should be ln(share).",
+        ),
+        Mistake(
+            lambda frequency, share: torch.sqrt(2 * torch.log(share)) / frequency,
+            "A share below 1 has a negative logarithm, and you take the root of a negative number: a minus is missing.",
+        ),
+    ),
+)
