@@ -11,10 +11,21 @@ MOST_LINES = 25
 MOST_IMPORTS = 8
 SETUP = """\
 # Installs the course's package where it is missing, as on Colab.
+import subprocess
+import sys
 from importlib.util import find_spec
 
 if find_spec("attention") is None:
-    %pip install --quiet git+{address}"""
+    source = "git+{address}"
+    print("Installing the course's package from", source)
+    install = [sys.executable, "-m", "pip", "install", "--quiet", source]
+    pip = subprocess.run(install, capture_output=True, text=True)
+    if pip.returncode:
+        print(pip.stderr)
+        raise RuntimeError(
+            "The course's package could not be installed: is there a network? "
+            "What pip says of it is printed above."
+        )"""
 ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 TIMING = re.compile(r"\b\d+(\.\d+)?\s?(seconds|secs?|ms|µs|ns|s)\b|\bWall time|it/s")
 

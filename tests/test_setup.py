@@ -1,0 +1,77 @@
+"""The notebooks' set-up cell, where the package is missing: it installs it, does nothing the second time, or says why."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+from tools.form import SETUP
+from tools.repository import address, files
+
+ROOT = Path(__file__).parent.parent
+ADDRESS = address()
+FOUND = '\nimport torch, attention\nprint(torch.__version__, "attention" in attention.__file__)'
+
+
+@pytest.fixture(scope="module")
+def origin(tmp_path_factory):
+    """A repository with all the text that this one keeps, changes not yet committed included."""
+    folder = tmp_path_factory.mktemp("origin")
+    for path, text in files().items():
+        copy = folder / path.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text(text, encoding="utf-8")
+    author = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
+    for command in (["init", "--quiet"], ["add", "."], [*author, "commit", "--quiet", "--message", "all"]):
+        subprocess.run(["git", *command], cwd=folder, check=True)
+    return folder
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run a cell in an empty folder, with all that is installed here but the package, and git taken elsewhere."""
+    environment, others = tmp_path / "environment", tmp_path / "others"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
+    others.mkdir()
+    for path in Path(sysconfig.get_path("purelib")).iterdir():
+        if "softlookup" not in path.name:
+            (others / path.name).symlink_to(path)
+    python = environment / "bin" / "python"
+    ask = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    packages = subprocess.run([python, "-c", ask], capture_output=True, text=True, check=True).stdout.strip()
+    Path(packages, "others.pth").write_text(str(others))
+
+    def run_cell(source, origin):
+        settings = {
+            "GIT_CONFIG_COUNT": "1",
+            "GIT_CONFIG_KEY_0": f"url.{origin.as_uri()}.insteadOf",
+            "GIT_CONFIG_VALUE_0": ADDRESS,
+            "PIP_NO_INDEX": "1",
+            "PIP_NO_BUILD_ISOLATION": "0",  # pip's way of saying: build with the setuptools that is here
+        }
+        known = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        command = [python, "-c", source]
+        return subprocess.run(command, cwd=tmp_path, env=known | settings, capture_output=True, text=True, check=False)
+
+    return run_cell
+
+
+def test_it_installs_the_package_once_and_leaves_torch_alone(run, origin):
+    ours = subprocess.run([sys.executable, "-c", FOUND], capture_output=True, text=True, check=True).stdout
+    first = run(SETUP.format(address=ADDRESS) + FOUND, origin)
+    assert first.stdout == f"Installing the course's package from git+{ADDRESS}\n{ours}", first.stderr
+    again = run(SETUP.format(address=ADDRESS) + FOUND, origin.parent / "nowhere")
+    assert (again.stdout, again.stderr) == (ours, "")
+
+
+def test_without_a_network_it_says_so(run, origin):
+    failed = run(SETUP.format(address=ADDRESS) + FOUND, origin.parent / "nowhere")
+    said, *reasons = failed.stdout.splitlines()
+    assert said == f"Installing the course's package from git+{ADDRESS}"
+    assert any("nowhere" in reason for reason in reasons)
+    assert failed.stderr.splitlines()[-1] == (
+        "RuntimeError: The course's package could not be installed: is there a network? "
+        "What pip says of it is printed above."
+    )
