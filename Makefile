@@ -15,7 +15,7 @@ export CHROMIUM PYTHON_SET_BY
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help book test lint unit nbval browser chromium notebooks lab serve bench lock repository clean
+.PHONY: help book test lint unit nbval browser chromium notebooks lab serve handout bench lock repository clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -59,6 +59,9 @@ lab: $(READY) ## JupyterLab on the book
 serve: book ## the built book on localhost; another port with PORT=8001
 	@echo "http://127.0.0.1:$(PORT)/"
 	@$(BIN)/python -m http.server $(PORT) --bind 127.0.0.1 --directory _build/html
+
+handout: $(READY) ## the notebooks for a class, without solutions
+	@$(BIN)/python -m tools.handout
 
 bench: $(READY) ## the benchmarks
 	$(BIN)/python -m tools.bench

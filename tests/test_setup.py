@@ -1,4 +1,4 @@
-"""The notebooks' set-up cell, where the package is missing: it installs it, does nothing the second time, or says why."""
+"""The notebooks' set-up cell, where the package is missing: it installs it, only once, or says why it could not."""
 
 import os
 import subprocess

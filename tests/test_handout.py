@@ -1,0 +1,83 @@
+"""What a class is handed: the notebooks without solutions, whose exercises wait and whose links lead somewhere."""
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from tools import notebooks
+from tools.compare import Output
+from tools.handout import handout, write
+from tools.repository import address, forms
+
+BOOK = Path(__file__).parent.parent / "book"
+NAMES = sorted(path.name for path in BOOK.glob("*.ipynb"))
+SITE = "https://" + forms(address())["pages"]
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("class") / "handout"
+    write(folder)
+    return folder
+
+
+def read(path):
+    return nbformat.read(path, as_version=4)
+
+
+def printed(notebook):
+    return "".join(output.get("text", "") for cell in notebook.cells for output in cell.get("outputs", []))
+
+
+def test_solutions_go_and_all_else_stays():
+    cells = [
+        new_markdown_cell(
+            "<details><summary>Hint</summary></details> [one](02-scores.ipynb), [two](notation.md#symbols)"
+        ),
+        new_code_cell("def answer(): ..."),
+        new_code_cell("def answer():\n    return 42", metadata={"tags": ["hide-cell", "solution"]}),
+        new_code_cell("plot()", metadata={"tags": ["hide-input"]}),
+    ]
+    notebook = new_notebook(cells=cells)
+    links = "[one](02-scores.ipynb), [two](https://example.org/book/notation.html#symbols)"
+    assert [cell.source for cell in handout(notebook, "https://example.org").cells] == [
+        f"<details><summary>Hint</summary></details> {links}",
+        "def answer(): ...",
+        "plot()",
+    ]
+    assert notebook.cells == cells
+
+
+def test_every_notebook_is_there_and_no_answer_in_it(folder):
+    assert sorted(path.name for path in folder.iterdir()) == NAMES
+    exercises = 0
+    for name in NAMES:
+        whole, part = read(BOOK / name), read(folder / name)
+        left_out = [cell for cell in whole.cells if cell.id not in {kept.id for kept in part.cells}]
+        assert all("solution" in cell.metadata.tags for cell in left_out)
+        assert "correct: " not in printed(part)
+        assert printed(part).count("not attempted yet") == len(left_out)
+        exercises += len(left_out)
+    assert exercises == sum(printed(read(BOOK / name)).count("correct: ") for name in NAMES) > 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_link_leads_to_a_notebook_beside_it_or_to_the_web(folder, name):
+    for cell in read(folder / name).cells:
+        for link in LINK.findall(cell.source) if cell.cell_type == "markdown" else ():
+            if link.startswith(f"{SITE}/book/"):
+                page = link.removeprefix(f"{SITE}/book/").partition(".html")[0]
+                assert (BOOK / f"{page}.md").is_file(), link
+            else:
+                assert link.startswith("https://") or (folder / link.partition("#")[0]).is_file(), link
+
+
+def test_it_runs_to_its_end_and_its_exercises_wait(folder):
+    path = folder / "02-scores.ipynb"
+    before = printed(read(path))
+    notebooks.run(path)
+    assert Output(printed(read(path))) == Output(before)
+    assert before.count("not attempted yet") == 2
