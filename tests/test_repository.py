@@ -18,6 +18,7 @@ def tree(tmp_path):
         "_config.yml": f"repository:\n  url: {OLD}\n",
         "README.md": f"git clone {OLD}.git\n[read](https://softlookup.github.io/softlookup/index.html)\n"
         "https://colab.research.google.com/github/softlookup/softlookup/blob/main/book/index.ipynb\n"
+        "https://mybinder.org/v2/gh/softlookup/softlookup/main\n"
         "https://github.com/pytorch/pytorch\n",
         "book/index.ipynb": f'"%pip install --quiet git+{OLD}"',
         "unlike.txt": f"{OLD}-too",
@@ -41,6 +42,7 @@ def test_move_changes_every_mention_and_nothing_else(tree):
         f"git clone {NEW}.git",
         "[read](https://" + "ada-l.github.io/lookup.book/index.html)",
         "https://colab.research.google.com/github/Ada-L/lookup.book/blob/main/book/index.ipynb",
+        "https://mybinder.org/v2/gh/Ada-L/lookup.book/main",
         "https://github.com/pytorch/pytorch",
     ]
     assert repository.strays(tree) == []
@@ -55,6 +57,7 @@ def test_move_changes_every_mention_and_nothing_else(tree):
         "git clone " + NEW,
         "https://ada-l.github.io/lookup",
         "https://colab.research.google.com/github/ada/lookup/blob/main",
+        "https://mybinder.org/v2/gh/ada/lookup/main",
         "https://github.com/ada/softlookup/issues",
     ],
 )

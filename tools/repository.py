@@ -16,6 +16,7 @@ MENTIONS = re.compile(
     rf"git\+https://(?P<install>[^\s\"'\\()<>]+)"
     rf"|git clone https://(?P<clone>[^\s\"'\\()<>]+)"
     rf"|colab\.research\.google\.com/github/(?P<colab>[\w-]+/{NAME})"
+    rf"|mybinder\.org/v2/gh/(?P<binder>[\w-]+/{NAME})"
     rf"|(?P<pages>[\w-]+\.github\.io(?:/{NAME})?)"
     rf"|github\.com/(?P<link>[\w-]+/{NAME})"
 )
@@ -45,6 +46,7 @@ def forms(url: str) -> dict[str, str]:
     return {
         "link": f"github.com/{owner}/{name}",
         "colab": f"colab.research.google.com/github/{owner}/{name}",
+        "binder": f"mybinder.org/v2/gh/{owner}/{name}",
         "pages": site if name.lower() == site else f"{site}/{name}",
     }
 
