@@ -1,0 +1,103 @@
+"""Nothing is made on another device than the inputs': seen on PyTorch's meta device, so that no test needs a GPU."""
+
+import pytest
+import torch
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+import attention
+
+META = torch.device("meta")
+B, H, L, S, D = 2, 3, 5, 7, 4
+WIDTH = H * D
+
+
+class Elsewhere(TorchDispatchMode):
+    """Notes every operation that makes a tensor on another device than meta, also those that autograd calls."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **kwargs or {})
+        made = [tensor for tensor in tree_leaves(result) if isinstance(tensor, torch.Tensor)]
+        self.found += [f"{func} on {tensor.device}" for tensor in made if tensor.device != META]
+        return result
+
+
+def points(*shape):
+    return torch.randn(*shape, device=META, requires_grad=True)
+
+
+def hidden(*shape):
+    return torch.ones(*shape, dtype=torch.bool, device=META)
+
+
+def multi_head(**options):
+    module = attention.MultiHeadAttention(WIDTH, H, dropout=0.1).to(META)
+    return lambda: module(points(B, L, WIDTH), points(B, S, WIDTH), points(B, S, WIDTH), **options)
+
+
+def additive():
+    module = attention.AdditiveAttention(3, 5, D, dropout=0.1).to(META)
+    return lambda: module(points(B, L, 3), points(B, S, 5), points(B, S, 6), hidden(L, S))
+
+
+def from_torch():
+    module = nn.MultiheadAttention(WIDTH, H, device=META)
+    return lambda: list(attention.MultiHeadAttention.from_torch(module).parameters())
+
+
+def kernel(**options):
+    key = torch.randn(S, D, device=META)
+    module = attention.NadarayaWatson(key, torch.randn(S, 2, device=META), **options)
+    return lambda: module(points(L, D), hidden(L, S))
+
+
+# Each makes what it needs beforehand, and returns what is watched.
+CASES = {
+    "masked_softmax": lambda: lambda: attention.masked_softmax(points(L, S)),
+    "masked_softmax, masked": lambda: lambda: attention.masked_softmax(points(L, S), hidden(S)),
+    "attention_weights": lambda: lambda: attention.attention_weights(points(L, D), points(S, D), is_causal=True),
+    "scaled_dot_product_attention": lambda: (
+        lambda: attention.scaled_dot_product_attention(
+            points(B, L, D), points(S, D), points(S, 2), hidden(L, S), dropout_p=0.1, is_causal=True
+        )
+    ),
+    "causal_mask": lambda: lambda: attention.causal_mask(L, S, device=META),
+    "window_mask": lambda: lambda: attention.window_mask(L, 2, device=META),
+    "padding_mask": lambda: lambda: attention.padding_mask(torch.empty(B, dtype=torch.int64, device=META), S),
+    "MultiHeadAttention": multi_head,
+    "MultiHeadAttention, causal": lambda: multi_head(is_causal=True),
+    "MultiHeadAttention, masked": lambda: multi_head(attn_mask=hidden(B, L, S), is_causal=True),
+    "MultiHeadAttention, with weights": lambda: multi_head(attn_mask=hidden(L, S), is_causal=True, need_weights=True),
+    "MultiHeadAttention.from_torch": from_torch,
+    "AdditiveAttention": additive,
+    "nadaraya_watson": lambda: lambda: attention.nadaraya_watson(points(L), points(S), points(S), bandwidth=0.1),
+    "NadarayaWatson": kernel,
+    "NadarayaWatson, per key": lambda: kernel(per_key=True),
+}
+
+
+@pytest.mark.parametrize("prepare", CASES.values(), ids=CASES)
+def test_everything_is_made_where_the_inputs_are(prepare):
+    watched = prepare()
+    with Elsewhere() as elsewhere:
+        results = [tensor for tensor in tree_leaves(watched()) if tensor is not None]
+        for result in results:
+            if result.grad_fn:
+                result.sum().backward(retain_graph=True)
+    assert results
+    assert elsewhere.found == []
+
+
+def test_every_public_function_is_watched():
+    assert {name.partition(",")[0].partition(".")[0] for name in CASES} == {*attention.__all__} - {"default_device"}
+
+
+def test_a_tensor_made_elsewhere_is_found():
+    with Elsewhere() as elsewhere:
+        points(L, S).detach() + torch.ones(())  # PyTorch itself lets a single number come from the CPU
+    assert elsewhere.found == ["aten.ones.default on cpu"]
