@@ -1,18 +1,21 @@
 """The notebooks' set-up cell, where the package is missing: it installs it, only once, or says why it could not."""
 
+import json
 import os
+import re
 import subprocess
 import sys
 import sysconfig
+import tomllib
 from pathlib import Path
 
 import pytest
+import torch
 from tools.form import SETUP
 from tools.repository import address, files
 
 ROOT = Path(__file__).parent.parent
 ADDRESS = address()
-FOUND = '\nimport torch, attention\nprint(torch.__version__, "attention" in attention.__file__)'
 
 
 @pytest.fixture(scope="module")
@@ -59,15 +62,23 @@ def run(tmp_path):
 
 
 def test_it_installs_the_package_once_and_leaves_torch_alone(run, origin):
-    ours = subprocess.run([sys.executable, "-c", FOUND], capture_output=True, text=True, check=True).stdout
-    first = run(SETUP.format(address=ADDRESS) + FOUND, origin)
-    assert first.stdout == f"Installing the course's package from git+{ADDRESS}\n{ours}", first.stderr
-    again = run(SETUP.format(address=ADDRESS) + FOUND, origin.parent / "nowhere")
-    assert (again.stdout, again.stderr) == (ours, "")
+    cell = SETUP.format(address=ADDRESS)
+    found = '\nimport torch, attention\nprint(torch.__version__, "attention" in attention.__file__)'
+    first = run(cell + found, origin)
+    said = f"Installing the course's package from git+{ADDRESS}\n{torch.__version__} True\n"
+    assert first.stdout == said, first.stderr
+    again = run(cell, origin.parent / "nowhere")
+    assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
+
+
+def test_it_knows_what_the_package_needs():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (needs,) = re.findall(r"needs = (\[.*\])", SETUP)
+    assert json.loads(needs) == [re.match(r"\w+", dependency)[0] for dependency in project["dependencies"]]
 
 
 def test_without_a_network_it_says_so(run, origin):
-    failed = run(SETUP.format(address=ADDRESS) + FOUND, origin.parent / "nowhere")
+    failed = run(SETUP.format(address=ADDRESS), origin.parent / "nowhere")
     said, *reasons = failed.stdout.splitlines()
     assert said == f"Installing the course's package from git+{ADDRESS}"
     assert any("nowhere" in reason for reason in reasons)

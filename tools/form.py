@@ -19,6 +19,9 @@ if find_spec("attention") is None:
     source = "git+{address}"
     print("Installing the course's package from", source)
     install = [sys.executable, "-m", "pip", "install", "--quiet", source]
+    needs = ["torch", "numpy", "matplotlib", "ipywidgets", "anywidget"]
+    if all(find_spec(name) for name in needs):
+        install.append("--no-deps")  # they stay as they are
     pip = subprocess.run(install, capture_output=True, text=True)
     if pip.returncode:
         print(pip.stderr)
