@@ -39,7 +39,8 @@ def run(tmp_path):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
     others.mkdir()
     for path in Path(sysconfig.get_path("purelib")).iterdir():
-        if "softlookup" not in path.name:
+        # torch asks for networkx and seldom needs it: pip must not go and get what others lack
+        if "softlookup" not in path.name and not path.name.startswith("networkx"):
             (others / path.name).symlink_to(path)
     python = environment / "bin" / "python"
     ask = "import sysconfig; print(sysconfig.get_path('purelib'))"
