@@ -75,7 +75,7 @@ CASES = {
     "MultiHeadAttention, with weights": lambda: multi_head(attn_mask=hidden(L, S), is_causal=True, need_weights=True),
     "MultiHeadAttention.from_torch": from_torch,
     "AdditiveAttention": additive,
-    "nadaraya_watson": lambda: lambda: attention.nadaraya_watson(points(L), points(S), points(S), bandwidth=0.1),
+    "nadaraya_watson": lambda: lambda: attention.nadaraya_watson(points(L, D), points(S, D), points(S), bandwidth=0.1),
     "NadarayaWatson": kernel,
     "NadarayaWatson, per key": lambda: kernel(per_key=True),
 }
