@@ -14,7 +14,7 @@ def notebook():
     """480 words, 24 lines of code, two explorers, one exercise: 4 + 2 + 6 minutes, and 10."""
     explorer = new_output("display_data", {"text/html": "<attention-explorer></attention-explorer>"})
     cells = [
-        new_markdown_cell("# A title"),
+        new_markdown_cell("# 3. Title"),
         new_code_cell("import sys", metadata={"tags": ["remove-cell"]}),
         new_markdown_cell("word " * 477),
         new_code_cell("\n\n".join(["x = 1"] * 24), outputs=[explorer, explorer]),
@@ -31,7 +31,7 @@ def test_a_row_holds_the_counts_and_the_times(notebook, tmp_path, monkeypatch):
     (tmp_path / "index.ipynb").write_text("no chapter")
     workload.nbformat.write(notebook, tmp_path / "03-title.ipynb")
     monkeypatch.setattr(workload, "BOOK", tmp_path)
-    assert workload.table() == workload.TABLE + "| [3. A title](03-title.ipynb) | 480 | 24 | 2 | 1 | 10 | 20 |\n"
+    assert workload.table() == workload.TABLE + "| [3. Title](03-title.ipynb) | 480 | 24 | 2 | 1 | 10 | 20 |\n"
 
 
 def test_the_instructor_s_page_has_the_table_and_speaks_of_every_chapter():

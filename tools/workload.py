@@ -44,7 +44,7 @@ def table() -> str:
         counts = words, lines, explorers, exercises = count(notebook)
         reading = words / WORDS_A_MINUTE + lines / LINES_A_MINUTE + explorers * MINUTES_AN_EXPLORER
         times = [5 * round(minutes / 5) for minutes in (reading, reading + exercises * MINUTES_AN_EXERCISE)]
-        rows += f"| [{int(path.stem[:2])}. {title}]({path.name}) | {' | '.join(map(str, [*counts, *times]))} |\n"
+        rows += f"| [{title}]({path.name}) | {' | '.join(map(str, [*counts, *times]))} |\n"
     return TABLE + rows
 
 
