@@ -167,7 +167,7 @@ def half_detached(specification):
     return lambda *arguments: (specification(*arguments) + specification(*arguments).detach()) / 2
 
 
-INPUTS = r"With arguments (model, )?\(\d+,.*"
+INPUTS = r"With arguments (model, |\[[a-z, ]+\], )?\(\d+,.*"
 STAY = re.escape(STAY_WITH_TENSORS)
 SENTENCES = {
     unsolved: "not attempted yet\\.",

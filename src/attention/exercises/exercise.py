@@ -186,6 +186,8 @@ def _shapes(arguments: tuple) -> str:
 def _shape(argument: Any) -> str:
     if isinstance(argument, Tensor):
         return str(tuple(argument.shape))
+    if isinstance(argument, list):
+        return f"[{', '.join(map(_shape, argument))}]"
     return argument.__name__ if callable(argument) else repr(argument)
 
 

@@ -1,0 +1,221 @@
+"""The exercises of chapter 10, additive attention at work."""
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from attention.exercises.exercise import Exercise, Mistake, primes
+
+
+def _scores(query: Tensor, key: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
+    rows = []
+    for q in query:
+        rows.append(torch.stack([w_v @ torch.tanh(W_q @ q + W_k @ k) for k in key]))
+    return torch.stack(rows)
+
+
+def _draw_scorer(generator: torch.Generator) -> tuple:
+    queries, keys, width, key_width = primes(generator, 4)
+    hidden = 13
+    shapes = (queries, width), (keys, key_width), (hidden, width), (hidden, key_width), (hidden,)
+    return tuple(torch.randn(shape, generator=generator) for shape in shapes)
+
+
+def _pairs(query: Tensor, key: Tensor, W_q: Tensor, W_k: Tensor) -> tuple[Tensor, Tensor]:
+    return (query @ W_q.T)[:, None], (key @ W_k.T)[None]
+
+
+additive_scores = Exercise(
+    "additive_scores",
+    _scores,
+    _draw_scorer,
+    mistakes=(
+        Mistake(
+            lambda query, key, W_q, W_k, w_v: sum(map(torch.tanh, _pairs(query, key, W_q, W_k))) @ w_v,
+            "You take the tanh before the sum. Then the query adds the same number to every score of its row, and a "
+            "softmax does not see it. Add first.",
+        ),
+        Mistake(
+            lambda query, key, W_q, W_k, w_v: sum(_pairs(query, key, W_q, W_k)) @ w_v,
+            "The tanh is missing. Without it a query adds the same number to the scores of all keys.",
+        ),
+        Mistake(
+            lambda query, key, W_q, W_k, w_v: torch.tanh(sum(_pairs(query, key, W_q, W_k)) @ w_v),
+            "You take the tanh of the score, after w_v. It belongs to each hidden number, before w_v adds them up.",
+        ),
+        Mistake(
+            lambda query, key, W_q, W_k, w_v: (torch.tanh(sum(_pairs(query, key, W_q, W_k))) @ w_v).softmax(dim=1),
+            "These are the weights: the scores are wanted, from before the softmax.",
+        ),
+        Mistake(
+            lambda query, key, W_q, W_k, w_v: (torch.tanh(sum(_pairs(query, key, W_q, W_k))) @ w_v).T,
+            "Your table is (S, L): a query is a row, a key a column.",
+        ),
+        Mistake(
+            lambda query, key, W_q, W_k, w_v: torch.tanh(math.prod(_pairs(query, key, W_q, W_k))) @ w_v,
+            "You multiply the two projections. Additive attention adds them.",
+        ),
+        Mistake(
+            lambda query, key, W_q, W_k, w_v: torch.tanh(sum(_pairs(query, key, W_q, W_k))).sum(dim=-1),
+            "You add the hidden numbers up as they are; each has its own factor, in w_v.",
+        ),
+    ),
+)
+
+
+def inside(query: Tensor, key: Tensor) -> Tensor:
+    return torch.tanh(query[:, None] + key).sum(dim=-1)
+
+
+def before(query: Tensor, key: Tensor) -> Tensor:
+    return (torch.tanh(query[:, None]) + torch.tanh(key)).sum(dim=-1)
+
+
+def nowhere(query: Tensor, key: Tensor) -> Tensor:
+    return (query[:, None] + key).sum(dim=-1)
+
+
+def outside(query: Tensor, key: Tensor) -> Tensor:
+    return torch.tanh((query[:, None] + key).sum(dim=-1))
+
+
+def product(query: Tensor, key: Tensor) -> Tensor:
+    return query @ key.T
+
+
+SCORERS = (inside, before, nowhere, outside, product)
+
+
+def _weights(scorer: Callable, query: Tensor, key: Tensor) -> Tensor:
+    return scorer(query, key).softmax(dim=1)
+
+
+def _hears(scorers: list[Callable], query: Tensor, key: Tensor) -> Tensor:
+    found = []
+    for scorer in scorers:
+        first, *rest = _weights(scorer, query, key)
+        found.append(any(not torch.allclose(row, first, atol=1e-5) for row in rest))
+    return torch.tensor(found)
+
+
+def _draw_scorers(generator: torch.Generator) -> tuple:
+    queries, keys, width = primes(generator, 3)
+    order = torch.randperm(len(SCORERS), generator=generator).tolist()
+    query, key = (0.3 * torch.randn(n, width, generator=generator) for n in (queries, keys))
+    return [SCORERS[i] for i in order], query, key
+
+
+hears_the_query = Exercise(
+    "hears_the_query",
+    _hears,
+    _draw_scorers,
+    mistakes=(
+        Mistake(
+            lambda scorers, query, key: ~_hears(scorers, query, key),
+            "The other way round: True for a scorer whose weights depend on the query.",
+        ),
+        Mistake(
+            lambda scorers, query, key: torch.ones(len(scorers), dtype=torch.bool),
+            "All of them? Two things look like a query that is heard: a number added to a whole row of scores, which "
+            "the softmax cancels, and rounding. Compare the weights, with torch.allclose.",
+        ),
+    ),
+)
+
+
+def _context(scores: Tensor, lengths: Tensor, value: Tensor) -> Tensor:
+    rows = []
+    for sample, length in enumerate(lengths.tolist()):
+        weights = scores[sample, :, :length].softmax(dim=1)
+        rows.append(weights @ value[sample, :length])
+    return torch.stack(rows)
+
+
+def _draw_padded(generator: torch.Generator) -> tuple:
+    batch, queries, width = primes(generator, 3)
+    keys = 13
+    lengths = torch.randint(1, keys, (batch,), generator=generator)
+    value = torch.randn(batch, keys, width, generator=generator)
+    return torch.randn(batch, queries, keys, generator=generator), lengths, value
+
+
+def _is_key(scores: Tensor, lengths: Tensor) -> Tensor:
+    return torch.arange(scores.shape[2]) < lengths[:, None, None]
+
+
+context = Exercise(
+    "context",
+    _context,
+    _draw_padded,
+    mistakes=(
+        Mistake(
+            lambda scores, lengths, value: scores.softmax(dim=2) @ value,
+            "The padding takes its share: hide the scores behind each length before the softmax.",
+        ),
+        Mistake(
+            lambda scores, lengths, value: (scores.softmax(dim=2) * _is_key(scores, lengths)) @ value,
+            "You hide the padding after the softmax, so the weights that are left do not sum to 1. Hide its scores.",
+        ),
+        Mistake(
+            lambda scores, lengths, value: (scores * _is_key(scores, lengths)).softmax(dim=2) @ value,
+            "A score of 0 hides nothing, it is a score like others. What weighs nothing has a score of −∞.",
+        ),
+        Mistake(
+            lambda scores, lengths, value: (
+                scores.masked_fill(torch.arange(scores.shape[2]) > lengths[:, None, None], -math.inf).softmax(dim=2)
+                @ value
+            ),
+            "One pad is still seen: positions count from 0, so the first one to hide is number `length`.",
+        ),
+        Mistake(
+            lambda scores, lengths, value: (
+                scores.masked_fill(~_is_key(scores, lengths), -math.inf).softmax(dim=2).sum(dim=1, keepdim=True) @ value
+            ),
+            "You add up the weights of all queries. Each query has a context of its own: (B, T, H).",
+        ),
+    ),
+)
+
+
+def _alignment(weights: Tensor) -> Tensor:
+    return torch.tensor([[max(range(len(row)), key=row.__getitem__) for row in sample] for sample in weights.tolist()])
+
+
+def _draw_weights(generator: torch.Generator) -> tuple:
+    shape = primes(generator, 3)
+    return (torch.randn(shape, generator=generator).softmax(dim=2),)
+
+
+alignment = Exercise(
+    "alignment",
+    _alignment,
+    _draw_weights,
+    mistakes=(
+        Mistake(
+            lambda weights: weights.argmax(dim=1),
+            "You ask of each source token which target token looks at it most. It is the target that asks.",
+        ),
+        Mistake(
+            lambda weights: weights.argmax(dim=0),
+            "You compare samples of the batch with each other. Compare the source tokens of one target token.",
+        ),
+        Mistake(
+            lambda weights: weights.amax(dim=2),
+            "These are the largest weights. Their places are wanted.",
+        ),
+        Mistake(
+            lambda weights: weights.argmin(dim=2),
+            "These are the places of the smallest weights.",
+        ),
+        Mistake(
+            lambda weights: weights.argmax(dim=2) + 1,
+            "Count positions from 0.",
+        ),
+        Mistake(
+            lambda weights: weights.argmax(dim=2).float(),
+            "The values are right, but places are whole numbers.",
+        ),
+    ),
+)
