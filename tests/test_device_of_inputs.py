@@ -1,4 +1,8 @@
-"""Nothing is made on another device than the inputs': seen on PyTorch's meta device, so that no test needs a GPU."""
+"""Nothing is made on another device than the inputs': seen on PyTorch's meta device, so that no test needs a GPU.
+
+Where numbers are only moved, the inputs lie on meta. Where they are looked at, which meta tensors do not allow, the inputs
+lie on the CPU and meta is where a tensor goes that is made without a word about its device.
+"""
 
 import pytest
 import torch
@@ -56,6 +60,10 @@ def kernel(**options):
     return lambda: module(points(L, D), hidden(L, S))
 
 
+def look(module):
+    return lambda: module(points(B, L, D), points(B, S, D), points(B, S, D), hidden(B, 1, S))
+
+
 # Each makes what it needs beforehand, and returns what is watched.
 CASES = {
     "masked_softmax": lambda: lambda: attention.masked_softmax(points(L, S)),
@@ -75,6 +83,8 @@ CASES = {
     "MultiHeadAttention, with weights": lambda: multi_head(attn_mask=hidden(L, S), is_causal=True, need_weights=True),
     "MultiHeadAttention.from_torch": from_torch,
     "AdditiveAttention": additive,
+    "DotProductAttention": lambda: look(attention.DotProductAttention(dropout=0.1)),
+    "LastState": lambda: look(attention.LastState()),
     "nadaraya_watson": lambda: lambda: attention.nadaraya_watson(points(L, D), points(S, D), points(S), bandwidth=0.1),
     "NadarayaWatson": kernel,
     "NadarayaWatson, per key": lambda: kernel(per_key=True),
@@ -93,8 +103,51 @@ def test_everything_is_made_where_the_inputs_are(prepare):
     assert elsewhere.found == []
 
 
+def translator():
+    encoder = attention.Encoder(10, hidden_dim=D, bidirectional=True)
+    return attention.Translator(encoder, attention.Decoder(10, D, attention.AdditiveAttention(D, D, D)))
+
+
+def ids(*shape):
+    return torch.randint(3, 10, shape)
+
+
+MODEL, SOURCE, LENGTHS, TARGET = translator().eval(), ids(B, S), torch.tensor([S, S - 2]), ids(B, L)
+STATES, STATE = MODEL.encoder(SOURCE)
+READ = {
+    "Encoder": lambda: MODEL.encoder(SOURCE),
+    "Encoder, lengths": lambda: MODEL.encoder(SOURCE, LENGTHS),
+    "Decoder": lambda: MODEL.decoder(TARGET, STATE, STATES),
+    "Decoder.greedy": lambda: MODEL.decoder.greedy(STATE, STATES, max_steps=L),
+    "Translator": lambda: MODEL(SOURCE, TARGET, LENGTHS),
+    "Translator.translate": lambda: MODEL.translate(SOURCE, LENGTHS, max_steps=L),
+    "exact_matches": lambda: attention.exact_matches(MODEL, SOURCE, LENGTHS, TARGET),
+}
+# What gives or takes no tensor, or makes its tensors where a generator or PyTorch's optimiser does.
+UNWATCHED = {
+    "BOS",
+    "EOS",
+    "PAD",
+    "Vocabulary",
+    "draw_dates",
+    "draw_dictionary",
+    "ways_to_write",
+    "train",
+    "default_device",
+}
+
+
+@pytest.mark.parametrize("watched", READ.values(), ids=READ)
+def test_no_device_is_left_to_the_default(watched):
+    expected = watched()
+    with META:
+        found = watched()
+    torch.testing.assert_close(found, expected)
+
+
 def test_every_public_function_is_watched():
-    assert {name.partition(",")[0].partition(".")[0] for name in CASES} == {*attention.__all__} - {"default_device"}
+    names = {name.partition(",")[0].partition(".")[0] for name in [*CASES, *READ]}
+    assert names == {*attention.__all__} - UNWATCHED
 
 
 def test_a_tensor_made_elsewhere_is_found():

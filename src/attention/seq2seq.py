@@ -265,7 +265,7 @@ def _full_lengths(source: Tensor) -> Tensor:
     padded = (source == PAD).any(-1).nonzero().flatten().tolist()
     if padded:
         raise ValueError(f"source has padding (id {PAD}) in row {padded[0]}: its lengths must be given")
-    return torch.full((len(source),), source.size(1))
+    return torch.full((len(source),), source.size(1), device=source.device)
 
 
 def _check_sizes(vocabulary_size: int, hidden_dim: int, num_layers: int, dropout: float) -> None:
