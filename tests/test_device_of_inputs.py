@@ -1,7 +1,7 @@
 """Nothing is made on another device than the inputs': seen on PyTorch's meta device, so that no test needs a GPU.
 
-Where numbers are only moved, the inputs lie on meta. Where they are looked at, which meta tensors do not allow, the inputs
-lie on the CPU and meta is where a tensor goes that is made without a word about its device.
+Where numbers are only moved, the inputs lie on meta. Where they are looked at, which meta tensors do not allow, the
+inputs lie on the CPU, and meta is where a tensor goes that is made without a word about its device.
 """
 
 import pytest
