@@ -61,8 +61,8 @@ class DotProductAttention(nn.Module):
 class LastState(nn.Module):
     """Look at the last key that the mask shows, whatever is asked: the fixed context of a decoder without attention.
 
-    Its weights are 1 there and 0 elsewhere. After a recurrent encoder that is the one state that has read the whole
-    source.
+    Its weights are 1 there and 0 elsewhere. After an encoder that reads in one direction that is the state that has
+    read the whole source.
 
     Source: Cho et al. (2014), section 2.2.
 

@@ -58,6 +58,14 @@ additive_scores = Exercise(
             "You multiply the two projections. Additive attention adds them.",
         ),
         Mistake(
+            lambda query, key, W_q, W_k, w_v: torch.relu(sum(_pairs(query, key, W_q, W_k))) @ w_v,
+            "You bend the sum by relu. Additive attention does it by tanh.",
+        ),
+        Mistake(
+            lambda query, key, W_q, W_k, w_v: torch.tanh(sum(_pairs(query, key, W_q, W_k))) @ w_v / len(w_v) ** 0.5,
+            "Additive attention divides by no root: the tanh keeps its numbers small as it is.",
+        ),
+        Mistake(
             lambda query, key, W_q, W_k, w_v: torch.tanh(sum(_pairs(query, key, W_q, W_k))).sum(dim=-1),
             "You add the hidden numbers up as they are; each has its own factor, in w_v.",
         ),
@@ -117,6 +125,10 @@ hears_the_query = Exercise(
             "The other way round: True for a scorer whose weights depend on the query.",
         ),
         Mistake(
+            lambda scorers, query, key: torch.tensor([scorer is inside for scorer in scorers]),
+            "Not only the right one hears the query. A tanh after the sum, and a plain product, let it choose too.",
+        ),
+        Mistake(
             lambda scorers, query, key: torch.ones(len(scorers), dtype=torch.bool),
             "All of them? Two things look like a query that is heard: a number added to a whole row of scores, which "
             "the softmax cancels, and rounding. Compare the weights, with torch.allclose.",
@@ -168,6 +180,18 @@ context = Exercise(
                 @ value
             ),
             "One pad is still seen: positions count from 0, so the first one to hide is number `length`.",
+        ),
+        Mistake(
+            lambda scores, lengths, value: (
+                scores.masked_fill(_is_key(scores, lengths), -math.inf).softmax(dim=2) @ value
+            ),
+            "The mask is the wrong way round: you hide the states that exist.",
+        ),
+        Mistake(
+            lambda scores, lengths, value: (
+                scores.masked_fill(~_is_key(scores, lengths), -math.inf).softmax(dim=1) @ value
+            ),
+            "You share out over the steps. The weights of one step sum to 1 over the states, dim 2.",
         ),
         Mistake(
             lambda scores, lengths, value: (
