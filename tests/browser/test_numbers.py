@@ -12,6 +12,8 @@ from attention.explorer.controls import make_control
 from attention.explorer.states import as_panels
 from conftest import PAGES, ROOT
 
+SMALLEST = np.finfo(np.float32).tiny  # below it float32 keeps fewer digits
+
 NOTEBOOKS = [name for name in PAGES if (ROOT / name).with_suffix(".ipynb").exists()]
 
 SHOWN = """(element) => JSON.stringify(
@@ -68,4 +70,4 @@ def test_explorers_move_and_show_what_the_package_computes(visit, origins, name,
                 assert element.evaluate(SHOWN) != before, slider.evaluate("(input) => input.labels[0].textContent")
             shown = element.evaluate(NUMBERS)
             for found, expected in zip(shown, computed(function, controls, element.evaluate(STATE)), strict=True):
-                np.testing.assert_allclose(np.array(found, dtype=float), expected, rtol=1e-6)
+                np.testing.assert_allclose(np.array(found, dtype=float), expected, rtol=1e-6, atol=SMALLEST)
