@@ -1,4 +1,4 @@
-"""The checks of the chapter on kernel regression."""
+"""The exercises of chapter 9, kernel regression."""
 
 import math
 from collections.abc import Callable
