@@ -61,7 +61,7 @@ def draw_dates(number: int, *, generator: Generator) -> list[tuple[str, str]]:
 
     Args:
         number: how many, at most 36,525.
-        generator: where chance comes from, on the CPU.
+        generator: where chance comes from.
 
     Returns:
         pairs such as ``("March 3rd, 2021", "2021-03-03")``.
@@ -78,10 +78,12 @@ def draw_dates(number: int, *, generator: Generator) -> list[tuple[str, str]]:
     if number > DAYS:
         raise ValueError(f"number must be at most {DAYS}, the days from {FIRST} to {LAST}, found {number}")
     pairs = []
-    for offset in torch.randperm(DAYS, generator=generator)[:number].tolist():
+    for offset in torch.randperm(DAYS, generator=generator, device=generator.device)[:number].tolist():
         day = FIRST + timedelta(days=offset)
         ways = ways_to_write(day)
-        pairs.append((ways[torch.randint(len(ways), (), generator=generator)], day.isoformat()))
+        pairs.append(
+            (ways[torch.randint(len(ways), (), generator=generator, device=generator.device)], day.isoformat())
+        )
     return pairs
 
 
@@ -92,7 +94,7 @@ def draw_dictionary(size: int, *, generator: Generator) -> tuple[str, str]:
 
     Args:
         size: number of entries, from 1 to 26.
-        generator: where chance comes from, on the CPU.
+        generator: where chance comes from.
 
     Returns:
         the text, 3 · ``size`` − 1 characters long, and its digits from a on.
@@ -107,8 +109,8 @@ def draw_dictionary(size: int, *, generator: Generator) -> tuple[str, str]:
     check_count("size", size, least=1)
     if size > len(LETTERS):
         raise ValueError(f"size must be at most {len(LETTERS)}, one entry a letter, found {size}")
-    digits = torch.randint(10, (size,), generator=generator).tolist()
-    order = torch.randperm(size, generator=generator).tolist()
+    digits = torch.randint(10, (size,), generator=generator, device=generator.device).tolist()
+    order = torch.randperm(size, generator=generator, device=generator.device).tolist()
     return " ".join(f"{LETTERS[i]}{digits[i]}" for i in order), "".join(map(str, digits))
 
 
@@ -133,14 +135,15 @@ class Vocabulary:
     def __len__(self) -> int:
         return EOS + 1 + len(self.characters)
 
-    def encode(self, texts: Sequence[str]) -> tuple[Tensor, Tensor]:
+    def encode(self, texts: Sequence[str], device: torch.device | str | None = None) -> tuple[Tensor, Tensor]:
         """Turn texts into ids, each with ``EOS`` at its end and ``PAD`` behind it.
 
         Args:
             texts: at least one, none of them empty.
+            device: where the ids are to lie; PyTorch's default when not given.
 
         Returns:
-            ids (B, S) and lengths (B,), both int64, on the CPU; ``EOS`` is counted.
+            ids (B, S) and lengths (B,), both int64; ``EOS`` is counted.
 
         Raises:
             TypeError: ``texts`` is itself a text.
@@ -150,8 +153,9 @@ class Vocabulary:
             raise TypeError(f"texts must be a list of texts, found the text {texts!r}")
         if not texts:
             raise ValueError("texts must hold at least one text, found none")
-        rows = [torch.tensor(self._row(text)) for text in texts]
-        return pad_sequence(rows, batch_first=True, padding_value=PAD), torch.tensor([len(row) for row in rows])
+        rows = [torch.tensor(self._row(text), device="cpu") for text in texts]
+        lengths = torch.tensor([len(row) for row in rows], device=device)
+        return pad_sequence(rows, batch_first=True, padding_value=PAD).to(lengths.device), lengths
 
     def decode(self, ids: Tensor) -> list[str]:
         """Turn ids (B, S) back into texts: each row up to its first ``EOS``, without ``PAD`` and ``BOS``.

@@ -34,7 +34,7 @@ def train(
         steps: number of steps.
         batch_size: sources a step.
         learning_rate: the highest.
-        generator: where the batches come from, on the CPU.
+        generator: where the batches come from.
 
     Yields:
         the loss of each step.
@@ -52,8 +52,8 @@ def train(
     check_lengths(lengths, source)
     optimizer = torch.optim.Adam(model.parameters())
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, learning_rate, total_steps=steps)
-    batches = torch.randint(len(source), (steps, batch_size), generator=generator).to(source.device)
-    return (_step(model, optimizer, schedule, source[i], lengths[i], target[i]) for i in batches)
+    batches = torch.randint(len(source), (steps, batch_size), generator=generator, device=generator.device)
+    return (_step(model, optimizer, schedule, source[i], lengths[i], target[i]) for i in batches.to(source.device))
 
 
 def exact_matches(model: Translator, source: Tensor, lengths: Tensor, target: Tensor) -> Tensor:

@@ -1,0 +1,105 @@
+"""A pretended accelerator, for machines that have none: what lies on it cannot be mixed with what lies on the CPU.
+
+PyTorch knows a device type, ``lazy``, that it computes nothing on unless told how. Here each operation on it is done on
+the CPU and its result put back, with random numbers of its own; where CUDA would refuse an operation, because one of
+its tensors lies on the CPU or its generator does, so does this. Importing the module makes the device.
+"""
+
+from functools import partial
+
+import torch
+from torch import Tensor
+from torch._C import DispatchKey
+
+DEVICE = torch.device("lazy", 0)
+MOVES = {"copy_", "_to_copy", "_pack_padded_sequence"}  # these may take tensors from both sides: lengths lie on the CPU
+
+
+class OnAccelerator(Tensor):
+    """A tensor that says it lies on the accelerator; ``numbers`` holds them, on the CPU."""
+
+    @staticmethod
+    def __new__(cls, numbers: Tensor):
+        layout = {"strides": numbers.stride(), "storage_offset": numbers.storage_offset()}
+        return Tensor._make_wrapper_subclass(cls, numbers.shape, dtype=numbers.dtype, device=DEVICE, **layout)
+
+    def __init__(self, numbers: Tensor) -> None:
+        self.numbers = numbers
+
+    @classmethod
+    def __torch_dispatch__(cls, operation, types, args=(), kwargs=None):
+        return compute(operation, *args, **kwargs or {})
+
+    # What PyTorch does for its own classes alone, or behind the dispatcher's back:
+
+    def tolist(self):
+        return self.numbers.tolist()
+
+    def __format__(self, spec: str) -> str:
+        return format(self.numbers.detach(), spec)
+
+    @property
+    def data(self):
+        return OnAccelerator(self.numbers)
+
+    @data.setter
+    def data(self, other: Tensor) -> None:
+        Tensor.data.__set__(self, other)
+        self.numbers = other.numbers
+
+
+def compute(operation, *args, **kwargs):
+    """What an operation gives, on the accelerator if that is where it belongs."""
+    name = operation.overloadpacket.__name__
+    if name == "as_strided_":  # what transpose_ and its like come down to: it turns the outside and the numbers
+        operation._op_dk(DispatchKey.CompositeExplicitAutogradNonFunctional, *args)
+        args[0].numbers.as_strided_(*args[1:])
+        return args[0]
+    if torch.Tag.inplace_view in operation.tags:
+        return operation._op_dk(DispatchKey.CompositeExplicitAutograd, *args)
+
+    there, here = [], {}
+
+    def bring(tensor):
+        if not isinstance(tensor, OnAccelerator):
+            there.append(tensor)
+            return tensor
+        here[id(tensor.numbers)] = tensor
+        return tensor.numbers
+
+    args = each(args, bring)
+    kwargs = {key: each(value, bring) for key, value in kwargs.items()}
+    stays = bool(here)
+    if kwargs.get("device") is not None:
+        stays = torch.device(kwargs["device"]).type == DEVICE.type
+        kwargs["device"] = "cpu"
+    if stays and name not in MOVES:
+        for tensor in there:
+            if tensor.dim():  # PyTorch lets a single number come from the CPU
+                raise RuntimeError(f"{name} found a tensor of shape {tuple(tensor.shape)} on the CPU")
+        if kwargs.get("generator") is not None:
+            raise RuntimeError(f"{name} found a generator on the CPU")
+    if stays and any(argument.name == "generator" for argument in operation._schema.arguments):
+        kwargs["generator"] = CHANCE
+    result = operation(*args, **kwargs)
+    if name == "_pack_padded_sequence":
+        return OnAccelerator(result[0]), result[1]
+    if not stays:
+        return result
+    # An operation in place returns what it was given.
+    return each(result, lambda tensor: here[id(tensor)] if id(tensor) in here else OnAccelerator(tensor))
+
+
+def each(thing, change):
+    """A tensor changed, or each tensor in a list or a tuple; all else as it is."""
+    if isinstance(thing, Tensor):
+        return change(thing)
+    return type(thing)(each(part, change) for part in thing) if isinstance(thing, list | tuple) else thing
+
+
+CHANCE = torch.Generator().manual_seed(1)
+_all = torch.library.Library("_", "IMPL")
+_all.fallback(compute, "Lazy")
+_some = torch.library.Library("aten", "IMPL")  # torch.tensor comes to these by a way that a fallback cannot serve
+for _name in ("copy_", "_local_scalar_dense"):
+    _some.impl(_name, partial(compute, getattr(torch.ops.aten, _name).default), "Lazy")
