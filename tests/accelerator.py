@@ -8,22 +8,21 @@ its tensors lies on the CPU or its generator does, so does this. Importing the m
 from functools import partial
 
 import torch
-from torch import Tensor
 from torch._C import DispatchKey
 
 DEVICE = torch.device("lazy", 0)
 MOVES = {"copy_", "_to_copy", "_pack_padded_sequence"}  # these may take tensors from both sides: lengths lie on the CPU
 
 
-class OnAccelerator(Tensor):
+class Tensor(torch.Tensor):
     """A tensor that says it lies on the accelerator; ``numbers`` holds them, on the CPU."""
 
     @staticmethod
-    def __new__(cls, numbers: Tensor):
+    def __new__(cls, numbers: torch.Tensor):
         layout = {"strides": numbers.stride(), "storage_offset": numbers.storage_offset()}
-        return Tensor._make_wrapper_subclass(cls, numbers.shape, dtype=numbers.dtype, device=DEVICE, **layout)
+        return torch.Tensor._make_wrapper_subclass(cls, numbers.shape, dtype=numbers.dtype, device=DEVICE, **layout)
 
-    def __init__(self, numbers: Tensor) -> None:
+    def __init__(self, numbers: torch.Tensor) -> None:
         self.numbers = numbers
 
     @classmethod
@@ -38,13 +37,16 @@ class OnAccelerator(Tensor):
     def __format__(self, spec: str) -> str:
         return format(self.numbers.detach(), spec)
 
+    def __reduce_ex__(self, protocol):
+        return self.numbers.__reduce_ex__(protocol)
+
     @property
     def data(self):
-        return OnAccelerator(self.numbers)
+        return Tensor(self.numbers)
 
     @data.setter
-    def data(self, other: Tensor) -> None:
-        Tensor.data.__set__(self, other)
+    def data(self, other: torch.Tensor) -> None:
+        torch.Tensor.data.__set__(self, other)
         self.numbers = other.numbers
 
 
@@ -61,7 +63,7 @@ def compute(operation, *args, **kwargs):
     there, here = [], {}
 
     def bring(tensor):
-        if not isinstance(tensor, OnAccelerator):
+        if not isinstance(tensor, Tensor):
             there.append(tensor)
             return tensor
         here[id(tensor.numbers)] = tensor
@@ -72,7 +74,8 @@ def compute(operation, *args, **kwargs):
     stays = bool(here)
     if kwargs.get("device") is not None:
         stays = torch.device(kwargs["device"]).type == DEVICE.type
-        kwargs["device"] = "cpu"
+        if stays:
+            kwargs["device"] = "cpu"
     if stays and name not in MOVES:
         for tensor in there:
             if tensor.dim():  # PyTorch lets a single number come from the CPU
@@ -83,23 +86,40 @@ def compute(operation, *args, **kwargs):
         kwargs["generator"] = CHANCE
     result = operation(*args, **kwargs)
     if name == "_pack_padded_sequence":
-        return OnAccelerator(result[0]), result[1]
+        return Tensor(result[0]), result[1]
     if not stays:
         return result
     # An operation in place returns what it was given.
-    return each(result, lambda tensor: here[id(tensor)] if id(tensor) in here else OnAccelerator(tensor))
+    return each(result, lambda tensor: here[id(tensor)] if id(tensor) in here else Tensor(tensor))
 
 
 def each(thing, change):
     """A tensor changed, or each tensor in a list or a tuple; all else as it is."""
-    if isinstance(thing, Tensor):
+    if isinstance(thing, torch.Tensor):
         return change(thing)
     return type(thing)(each(part, change) for part in thing) if isinstance(thing, list | tuple) else thing
 
 
-CHANCE = torch.Generator().manual_seed(1)
+CHANCE = torch.Generator()
+
+
+def manual_seed(seed: int, seed_cpu=torch.manual_seed) -> torch.Generator:
+    CHANCE.manual_seed(seed + 1)  # not the numbers that the CPU draws
+    return seed_cpu(seed)
+
+
+torch.manual_seed = manual_seed
 _all = torch.library.Library("_", "IMPL")
 _all.fallback(compute, "Lazy")
-_some = torch.library.Library("aten", "IMPL")  # torch.tensor comes to these by a way that a fallback cannot serve
-for _name in ("copy_", "_local_scalar_dense"):
-    _some.impl(_name, partial(compute, getattr(torch.ops.aten, _name).default), "Lazy")
+_some = torch.library.Library("aten", "IMPL")  # these go by ways that a fallback cannot serve
+_aten = torch.ops.aten
+for _operation in (
+    _aten.copy_.default,
+    _aten._local_scalar_dense.default,
+    _aten.arange.default,
+    _aten.arange.start,
+    _aten.arange.start_step,
+    _aten.eye.default,
+    _aten.eye.m,
+):
+    _some.impl(_operation.name().removeprefix("aten::"), partial(compute, _operation), "Lazy")

@@ -1,12 +1,20 @@
-"""One thread and fixed seeds: every run of the tests is the same run."""
+"""One thread and fixed seeds: every run of the tests is the same run. ``ATTENTION_DEVICE`` says on which device."""
+
+import os
 
 import pytest
 import torch
 from hypothesis import settings
 
+from attention import default_device
+
 torch.set_num_threads(1)
 settings.register_profile("same-every-run", deadline=None, derandomize=True)
 settings.load_profile("same-every-run")
+if os.environ.get("ATTENTION_DEVICE"):
+    if os.environ["ATTENTION_DEVICE"] == "lazy":
+        import accelerator  # noqa: F401  (it makes the device)
+    torch.set_default_device(default_device())
 
 
 @pytest.fixture(autouse=True)

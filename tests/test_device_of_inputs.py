@@ -152,5 +152,5 @@ def test_every_public_function_is_watched():
 
 def test_a_tensor_made_elsewhere_is_found():
     with Elsewhere() as elsewhere:
-        points(L, S).detach() + torch.ones(())  # PyTorch itself lets a single number come from the CPU
+        points(L, S).detach() + torch.ones((), device="cpu")  # PyTorch itself lets a single number come from the CPU
     assert elsewhere.found == ["aten.ones.default on cpu"]

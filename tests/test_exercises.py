@@ -27,10 +27,11 @@ CORRECT_VALUES = f"correct: values, on {TRIALS} random inputs."
 
 def differentiable(exercise):
     """Whether the result of an exercise has a gradient; a mask has none."""
-    arguments = exercise.draw(torch.Generator())
-    for tensor in tensors(arguments):
-        tensor.requires_grad_(tensor.is_floating_point())
-    return exercise.specification(*arguments).requires_grad
+    with torch.device("cpu"):
+        arguments = exercise.draw(torch.Generator())
+        for tensor in tensors(arguments):
+            tensor.requires_grad_(tensor.is_floating_point())
+        return exercise.specification(*arguments).requires_grad
 
 
 def correct(exercise):
@@ -45,6 +46,12 @@ every_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exerc
 every_differentiable_exercise = pytest.mark.parametrize(
     "exercise", [*filter(differentiable, EXERCISES)], ids=lambda exercise: exercise.name
 )
+
+
+@pytest.fixture(autouse=True)
+def _on_the_cpu():
+    with torch.device("cpu"):
+        yield
 
 
 # Right answers.

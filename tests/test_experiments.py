@@ -14,6 +14,7 @@ from attention import NadarayaWatson
 from attention.experiments import gradient, kernel_regression
 from attention.experiments.gradient import loss_and_gradient
 from attention.experiments.runs import load, save
+from refusals import HERE, mistakes, refuses
 
 SEEDS = st.integers(0, 2**32 - 1)
 both_losses = pytest.mark.parametrize("leave_one_out", [False, True])
@@ -173,13 +174,9 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(
-    ("wrong", "error", "message"),
-    [(wrong, error, message) for error, messages in WRONG.items() for message, wrong in messages.items()],
-)
+@mistakes(WRONG)
 def test_what_is_wrong_is_said(wrong, error, message):
-    with pytest.raises(error, match=f"^{re.escape(message)}$"):
-        loss_and_gradient(**POINTS | wrong)
+    refuses(loss_and_gradient, POINTS | wrong, error, message)
 
 
 # The experiment
@@ -192,7 +189,7 @@ def command(tmp_path, monkeypatch):
 
     def run(*options, output="run.pt"):
         kernel_regression.main(
-            ["--points", "60", "--device", "cpu", "--output", str(tmp_path / output), *map(str, options)]
+            ["--points", "60", "--device", str(HERE), "--output", str(tmp_path / output), *map(str, options)]
         )
         return load(tmp_path / output)
 
@@ -224,14 +221,14 @@ def killed(monkeypatch):
 
 def test_the_run_is_gradient_descent_as_published(command):
     run = command("--epochs", 12, "--seed", 3)
-    x, y = kernel_regression.draw(60, seed=3)
+    x, y = (points.to(HERE) for points in kernel_regression.draw(60, seed=3))
     w = torch.ones(60, requires_grad=True)
     descent = torch.optim.SGD([w], lr=0.5)
     for epoch in range(12):
         loss, w.grad = published(x, y, w.detach(), leave_one_out=False)
         assert run["losses"][epoch] == pytest.approx(loss.item(), rel=1e-5)
         descent.step()
-    assert_close(run["w"], w.detach())
+    assert_close(run["w"], w.detach().cpu())
     assert run["epochs"] == 12
     assert run["figures"].keys() == {0, 10}
 
@@ -271,7 +268,7 @@ def test_losses_are_kept_evenly_on_a_logarithmic_axis(command):
 
 
 def test_a_figure_is_what_the_package_answers():
-    x, y = kernel_regression.draw(1330, seed=0)
+    x, y = (points.to(HERE) for points in kernel_regression.draw(1330, seed=0))
     w = 5 * torch.rand(1330)
     figure = kernel_regression.figure(x, y, w)
     module = NadarayaWatson(x, y, per_key=True)
@@ -310,7 +307,7 @@ def test_a_run_goes_on_and_says_where_and_how_long(command):
     run = command("--epochs", 8)
     assert [session["epochs"] for session in run["sessions"]] == [5, 3]
     for session in run["sessions"]:
-        assert session["device"].startswith("cpu")
+        assert session["device"].startswith(HERE.type)
         assert session["torch"] == torch.__version__
         assert session["threads"] == torch.get_num_threads()
         assert session["seconds"] > 0

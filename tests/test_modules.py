@@ -1,5 +1,6 @@
 """The layers against PyTorch's module, against a slow loop, and each against itself by another road."""
 
+import contextlib
 import functools
 import itertools
 import math
@@ -16,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import attention.modules
 from attention import AdditiveAttention, MultiHeadAttention, causal_mask, masked_softmax, padding_mask
-from refusals import mistakes, refuses
+from refusals import HERE, mistakes, refuses
 
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-6, torch.float16: 1e-2, torch.bfloat16: 5e-2}
 DEVICES = ["meta", *(["cuda"] if torch.cuda.is_available() else [])]
@@ -332,6 +333,7 @@ class LargestTensor(TorchDispatchMode):
         return made
 
 
+@pytest.mark.skipif(HERE.type not in ("cpu", "cuda"), reason=f"PyTorch has no fused attention on {HERE}")
 @pytest.mark.parametrize("options", [{}, {"is_causal": True}, {"attn_mask": "B1S"}], ids=["plain", "causal", "padding"])
 def test_without_weights_no_matrix_of_all_pairs_is_formed(options):
     L, ours = 2053, MultiHeadAttention(4, 2)
@@ -495,16 +497,19 @@ def test_answers_follow_the_parameters_dtype_and_device(dtype, device):
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("is_autocast", [False, True], ids=["half", "autocast"])
 def test_half_precision_is_near_to_double(dtype, is_autocast):
+    if is_autocast and not torch.amp.is_autocast_available(HERE.type):
+        pytest.skip(f"PyTorch has no autocast on {HERE}")
+    autocast = torch.autocast(HERE.type, dtype) if is_autocast else contextlib.nullcontext()
     inputs = [torch.randn(2, n, 15, dtype=dtype) for n in (5, 7, 7)]
     mask = torch.rand(2, 5, 7) < 0.5
     for module in (MultiHeadAttention(15, 3), AdditiveAttention(15, 15, 3)):
         expected = module.double()(*(tensor.double() for tensor in inputs), mask)[0]
         module.to(torch.float32 if is_autocast else dtype)
-        with torch.autocast("cpu", dtype, enabled=is_autocast):
+        with autocast:
             actual = module(*inputs, mask)[0]
         assert_near(actual, expected.to(dtype))
         if isinstance(module, MultiHeadAttention):
-            with torch.autocast("cpu", dtype, enabled=is_autocast):
+            with autocast:
                 assert_near(module(*inputs, mask, need_weights=True)[0], expected.to(dtype))
 
 

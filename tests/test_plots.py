@@ -42,8 +42,8 @@ def heatmap():
 
 def test_heatmap_colours_each_weight_from_0_to_1(heatmap):
     (image,) = heatmap.images
-    np.testing.assert_array_equal(image.get_array().mask, ~MASK.numpy())
-    np.testing.assert_array_equal(image.get_array().data, WEIGHTS.detach().numpy())
+    np.testing.assert_array_equal(image.get_array().mask, ~MASK.cpu().numpy())
+    np.testing.assert_array_equal(image.get_array().data, WEIGHTS.detach().cpu().numpy())
     assert image.get_clim() == (0, 1)
     assert image.cmap(0.0) == to_rgba("white")
     assert image.cmap(1.0) == pytest.approx(to_rgba(PALETTE["weights"]))
@@ -87,15 +87,15 @@ def hull():
 
 def test_hull_draws_values_and_outputs_where_they_are(hull):
     outputs, values = hull.collections
-    np.testing.assert_array_equal(outputs.get_offsets(), OUTPUTS.detach())
-    np.testing.assert_array_equal(values.get_offsets(), VALUES)
+    np.testing.assert_array_equal(outputs.get_offsets(), OUTPUTS.detach().cpu())
+    np.testing.assert_array_equal(values.get_offsets(), VALUES.cpu())
     assert tuple(outputs.get_facecolor()[0][:3]) == to_rgb(PALETTE["weights"])
     assert tuple(values.get_facecolor()[0][:3]) == to_rgb(PALETTE["value"])
 
 
 def test_hull_spans_the_values(hull):
     (polygon,) = hull.patches
-    np.testing.assert_array_equal(polygon.get_xy(), VALUES[[0, 1, 2, 0]])
+    np.testing.assert_array_equal(polygon.get_xy(), VALUES[[0, 1, 2, 0]].cpu())
 
 
 def test_hull_labels_each_value_on_the_side_away_from_the_middle(hull):

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import re
 from typing import NamedTuple
 
 import pytest
@@ -13,6 +12,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from attention import NadarayaWatson, nadaraya_watson, scaled_dot_product_attention
+from refusals import mistakes, refuses
 
 TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-5, torch.float16: 1e-2, torch.bfloat16: 5e-2}
 SIZES = st.lists(st.integers(1, 7), min_size=5, max_size=6, unique=True)
@@ -313,22 +313,15 @@ WRONG = {
         },
     },
 }
-rows = [
-    pytest.param(wrong, error, message, id=message)
-    for error, messages in WRONG.items()
-    for message, wrong in messages.items()
-]
 
 
-@pytest.mark.parametrize(("wrong", "error", "message"), rows)
+@mistakes(WRONG)
 def test_what_is_wrong_is_said(wrong, error, message):
-    arguments = INPUTS | wrong
-    with pytest.raises(error, match=f"^{re.escape(message)}$"):
-        nadaraya_watson(**arguments)
-    mask = arguments.pop("attn_mask", None)
-    query = arguments.pop("query")
-    with pytest.raises(error, match=f"^{re.escape(message)}$"):
-        NadarayaWatson(**arguments)(query, mask)
+    def by_the_layer(query, key, value, attn_mask=None):
+        return NadarayaWatson(key, value)(query, attn_mask)
+
+    refuses(nadaraya_watson, INPUTS | wrong, error, message)
+    refuses(by_the_layer, INPUTS | wrong, error, message)
 
 
 @pytest.mark.parametrize("bandwidth", [0, 0.0, -1.0, -math.inf, math.nan])
