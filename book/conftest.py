@@ -1,6 +1,12 @@
-"""nbval for this book: a tolerance, pictures too, and a dead kernel noticed."""
+"""nbval for this book: a tolerance, pictures too, and a dead kernel noticed.
 
+With ``ATTENTION_DEVICE=lazy``, kernels have the pretended accelerator of tests.
+"""
+
+import os
+import tempfile
 import time
+from pathlib import Path
 from queue import Empty
 
 from nbval.kernel import RunningKernel
@@ -36,6 +42,22 @@ def _await_reply_of_the_living(self, msg_id, timeout=None):
                 raise RuntimeError("the kernel died") from None
             if time.monotonic() > deadline:
                 raise
+
+
+def pytest_configure(config):
+    if os.environ.get("ATTENTION_DEVICE") != "lazy":
+        return
+    folder = tempfile.TemporaryDirectory()
+    config.add_cleanup(folder.cleanup)
+    startup = Path(folder.name) / "profile_default" / "startup" / "lazy.py"
+    startup.parent.mkdir(parents=True)
+    tests = Path(__file__).parents[1] / "tests"
+    startup.write_text(
+        f"import sys; sys.path.insert(0, {str(tests)!r}); import accelerator",
+        encoding="utf-8",
+    )
+    os.environ["IPYTHONDIR"] = folder.name
+    config.option.nbval_cell_timeout = 600  # it is some times slower
 
 
 IPyNbFile.setup = _setup_with_pictures

@@ -13,7 +13,7 @@ settings.register_profile("same-every-run", deadline=None, derandomize=True)
 settings.load_profile("same-every-run")
 if os.environ.get("ATTENTION_DEVICE"):
     if os.environ["ATTENTION_DEVICE"] == "lazy":
-        import accelerator  # noqa: F401  (it makes the device)
+        import accelerator  # noqa: F401  (it makes that device)
     torch.set_default_device(default_device())
 
 

@@ -33,6 +33,22 @@ def test_cuda_comes_before_mps_and_mps_before_the_cpu(machine, cuda, mps, best, 
     assert default_device() == torch.device(best)
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128])
+@pytest.mark.parametrize(("cuda", "best"), [(True, "cuda"), (False, "cpu")])
+def test_mps_is_passed_over_for_what_it_lacks(machine, cuda, best, dtype):
+    machine(cuda=cuda, mps=True, wanted=None)
+    assert default_device(dtype) == torch.device(best)
+    assert default_device(torch.float16) == torch.device("cuda" if cuda else "mps")
+
+
+def test_mps_is_refused_where_it_was_wished_for_and_lacks_the_dtype(machine, monkeypatch):
+    machine(cuda=False, mps=True, wanted="mps")
+    monkeypatch.setattr(torch, "empty", lambda *_, **__: None)  # as on a machine that has it
+    assert default_device() == torch.device("mps")
+    with pytest.raises(ValueError, match=r"^ATTENTION_DEVICE='mps' has no torch\.float64; try cpu$"):
+        default_device(torch.float64)
+
+
 @pytest.mark.parametrize("wanted", ["cpu", "cpu:0", "meta"])
 def test_the_environment_has_the_last_word(machine, wanted):
     machine(cuda=True, mps=True, wanted=wanted)

@@ -1,4 +1,4 @@
-"""Every notebook in a real JupyterLab: run all, move a slider, read the table, and see the state change in Python."""
+"""Every notebook in a real JupyterLab: run all, answer an exercise, move a slider, see the state change in Python."""
 
 import json
 import os
@@ -122,11 +122,34 @@ def run_all(visit, url):
     return page
 
 
+def first_exercise(name):
+    """Of a notebook's code cells, the one that waits for an answer; an answer; what is heard before it and after."""
+    notebook = nbformat.read(ROOT / "book" / name, as_version=4)
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    for number, cell in enumerate(cells):
+        if "solution" in cell.metadata.get("tags", []):
+            return number - 1, cell.source, *(each.outputs[0].text.strip() for each in cells[number - 1 : number + 1])
+    return None
+
+
+def answer(page, number, source, before, after):
+    cell = page.locator(".jp-CodeCell").nth(number)
+    heard = cell.locator(".jp-OutputArea-output pre")
+    assert heard.inner_text().strip() == before
+    cell.locator(".cm-content").click()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(source)
+    page.keyboard.press("Control+Enter")
+    cell.locator(".jp-OutputArea-output pre", has_text=after).wait_for()
+
+
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_notebook_runs_to_its_end_and_its_first_explorer_is_live(lab, visit, name):
+def test_notebook_runs_to_its_end_and_is_live(lab, visit, name):
     page = run_all(visit, f"{lab}/{name}")
     page.locator(".jp-OutputArea-output pre", has_text="ran to the end").wait_for()
     assert page.locator("[data-mime-type='application/vnd.jupyter.error']").count() == 0
+    if exercise := first_exercise(name):
+        answer(page, *exercise)
     explorer = page.locator(".jp-Cell .attention-explorer").first
     slider = explorer.locator("input[type=range]").first
     slider.scroll_into_view_if_needed()
