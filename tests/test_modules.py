@@ -436,6 +436,15 @@ def test_padding_does_not_change_additive_attention():
     assert_equal(weights[0, :, 4:], torch.zeros(1, 7))
 
 
+def test_additive_attention_may_be_given_its_projected_keys():
+    module, (query, key) = AdditiveAttention(3, 5, 7).double(), (torch.randn(2, n, n - 2).double() for n in (5, 7))
+    found = []
+    for known in ({}, {"projected_key": module.W_k(key)}):
+        output, weights = module(query, key, key, **known)
+        found.append((output, weights, *torch.autograd.grad(output.cos().sum(), [*module.parameters()])))
+    assert_close(*found, rtol=1e-12, atol=1e-12)
+
+
 # Gradients
 
 
@@ -585,6 +594,9 @@ WRONG_ADDITIVE = {
         "the leading dimensions do not broadcast, found query (2, 5, 15), key (3, 7, 15), value (3, 7, 15)": {
             "key": ones(3, 7, 15),
             "value": ones(3, 7, 15),
+        },
+        "projected_key must be W_k(key), of width 3, found key (2, 7, 15), projected_key (2, 7, 15)": {
+            "projected_key": ones(2, 7, 15)
         },
         "attn_mask of shape (7, 5) does not broadcast to the weights' shape (2, 5, 7)": {"attn_mask": mask(7, 5)},
         "attn_mask of shape (2, 1, 5, 7) does not broadcast to the weights' shape (2, 5, 7)": {

@@ -158,9 +158,20 @@ def test_teacher_forcing_is_itself_step_by_step(attention, num_layers):
     token = torch.full((3,), BOS)
     for step in range(6):
         logits, hidden, weights = model.decoder.step(token, hidden, states, mask)
-        assert_equal((logits, weights), (all_logits[:, step], all_weights[:, step]))
+        assert_near((logits, weights), (all_logits[:, step], all_weights[:, step]))
         token = target[:, step]
-    assert_equal(hidden, last)
+    assert_near(hidden, last)
+
+
+def test_the_keys_are_projected_once_for_all_steps():
+    model, calls = translator(), []
+    model.decoder.attention.W_k.register_forward_hook(lambda *_: calls.append(1))
+    source, target = batch()
+    model(source, target, LENGTHS)
+    assert len(calls) == 1
+    ids, _ = model.translate(source, LENGTHS, max_steps=9)
+    assert ids.size(1) > 1
+    assert len(calls) == 2
 
 
 @pytest.mark.parametrize("step", range(6))

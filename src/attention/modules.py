@@ -19,6 +19,7 @@ from attention.arguments import (
     check_probability,
     check_same,
     check_value,
+    shapes,
 )
 from attention.functional import attention_weights, masked_softmax
 from attention.masks import causal_mask, with_heads
@@ -179,7 +180,13 @@ class AdditiveAttention(nn.Module):
         self.w_v = nn.Linear(hidden_dim, 1, bias=False)
 
     def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attn_mask: Tensor | None = None,
+        *,
+        projected_key: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Average the values by how well the network thinks that their keys match each query.
 
@@ -188,13 +195,15 @@ class AdditiveAttention(nn.Module):
             key: (…, S, key_dim), with leading dimensions that broadcast with the query's.
             value: (…, S, Dv).
             attn_mask: bool, True = may attend, broadcastable to (…, L, S).
+            projected_key: ``W_k(key)``, (…, S, hidden_dim). It does not depend on the query: who asks the same keys
+                again and again computes it once.
 
         Returns:
             output (…, L, Dv), and weights (…, L, S) from before dropout. A query that may attend to nothing has
             zeros for both.
 
         Raises:
-            TypeError, ValueError: as :meth:`MultiHeadAttention.forward`.
+            TypeError, ValueError: as :meth:`MultiHeadAttention.forward`; also a ``projected_key`` of another shape.
         """
         check_input("query", query, self.W_q.weight)
         check_input("key", key, self.W_k.weight)
@@ -202,7 +211,12 @@ class AdditiveAttention(nn.Module):
         if attn_mask is not None:
             check_mask("attn_mask", attn_mask, (*broadcast(query=query, key=key), query.size(-2), key.size(-2)))
             check_same("device", query=query, attn_mask=attn_mask)
-        hidden = torch.tanh(self.W_q(query).unsqueeze(-2) + self.W_k(key).unsqueeze(-3))  # (…, L, S, hidden_dim)
+        if projected_key is None:
+            projected_key = self.W_k(key)
+        elif projected_key.shape != (*key.shape[:-1], self.W_k.out_features):
+            told = shapes(key=key, projected_key=projected_key)
+            raise ValueError(f"projected_key must be W_k(key), of width {self.W_k.out_features}, found {told}")
+        hidden = torch.tanh(self.W_q(query).unsqueeze(-2) + projected_key.unsqueeze(-3))  # (…, L, S, hidden_dim)
         weights = masked_softmax(self.w_v(hidden).squeeze(-1), attn_mask)
         return dropout(weights, self.dropout, self.training) @ value, weights
 

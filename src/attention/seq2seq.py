@@ -9,6 +9,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from attention.arguments import check_count, check_ids, check_input, check_lengths, check_probability, shapes
 from attention.masks import padding_mask
+from attention.modules import AdditiveAttention
 
 PAD, BOS, EOS = range(3)  # the ids of padding, and of what stands before and behind every target
 
@@ -127,11 +128,8 @@ class Decoder(nn.Module):
         self, token: Tensor, hidden: Tensor, states: Tensor, attn_mask: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """From the token before (B,) to logits (B, V), the next hidden state and weights (B, S)."""
-        embedded = self.dropout(self.embedding(token)).unsqueeze(1)
-        query = hidden[-1].unsqueeze(1)  # (B, 1, H)
-        context, weights = self.attention(query, states, states, attn_mask)
-        output, hidden = self.gru(torch.cat([embedded, context], -1), hidden)
-        return self.output(output).squeeze(1), hidden, weights.squeeze(1)
+        logits, hidden, weights = self._read(token.unsqueeze(1), hidden, states, attn_mask, {})
+        return logits.squeeze(1), hidden, weights.squeeze(1)
 
     def forward(
         self, target: Tensor, hidden: Tensor, states: Tensor, attn_mask: Tensor | None = None
@@ -154,12 +152,8 @@ class Decoder(nn.Module):
         """
         check_ids("target", target, self.embedding.weight)
         self._check_source(target.size(0), hidden, states)
-        steps = []
-        for token in torch.cat([target.new_full((len(target), 1), BOS), target[:, :-1]], 1).unbind(1):
-            logits, hidden, weights = self.step(token, hidden, states, attn_mask)
-            steps.append((logits, weights))
-        logits, weights = _together(steps)
-        return logits, hidden, weights
+        before = torch.cat([target.new_full((len(target), 1), BOS), target[:, :-1]], 1)
+        return self._read(before, hidden, states, attn_mask, self._known(states))
 
     @torch.no_grad()
     def greedy(
@@ -181,15 +175,33 @@ class Decoder(nn.Module):
         """
         check_count("max_steps", max_steps, least=1)
         self._check_source(states.size(0), hidden, states)
-        token = torch.full((len(states),), BOS, device=states.device)
+        known = self._known(states)
+        token = torch.full((len(states), 1), BOS, device=states.device)
         is_done = torch.zeros_like(token, dtype=torch.bool)
-        steps = []
-        while len(steps) < max_steps and not is_done.all():
-            logits, hidden, weights = self.step(token, hidden, states, attn_mask)
+        tokens, looks = [], []
+        while len(tokens) < max_steps and not is_done.all():
+            logits, hidden, weights = self._read(token, hidden, states, attn_mask, known)
             token = logits.argmax(-1).masked_fill(is_done, PAD)
-            steps.append((token, weights.masked_fill(is_done.unsqueeze(-1), 0.0)))
+            tokens.append(token)
+            looks.append(weights.masked_fill(is_done.unsqueeze(-1), 0.0))
             is_done = is_done | (token == EOS)
-        return _together(steps)
+        return torch.cat(tokens, 1), torch.cat(looks, 1)
+
+    def _read(
+        self, tokens: Tensor, hidden: Tensor, states: Tensor, attn_mask: Tensor | None, known: dict[str, Tensor]
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """From tokens (B, T) to the logits (B, T, V) behind each, the last hidden state, and weights (B, T, S)."""
+        outputs, looks = [], []
+        for embedded in self.dropout(self.embedding(tokens)).split(1, dim=1):
+            context, weights = self.attention(hidden[-1].unsqueeze(1), states, states, attn_mask, **known)
+            output, hidden = self.gru(torch.cat([embedded, context], -1), hidden)
+            outputs.append(output)
+            looks.append(weights)
+        return self.output(torch.cat(outputs, 1)), hidden, torch.cat(looks, 1)
+
+    def _known(self, states: Tensor) -> dict[str, Tensor]:
+        """What the attention can know of the states before it is asked, so that it is computed once for all steps."""
+        return {"projected_key": self.attention.W_k(states)} if isinstance(self.attention, AdditiveAttention) else {}
 
     def _check_source(self, rows: int, hidden: Tensor, states: Tensor) -> None:
         check_input("hidden", hidden, self.output.weight)
@@ -254,11 +266,6 @@ class Translator(nn.Module):
     def _read(self, source: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
         states, hidden = self.encoder(source, lengths)
         return hidden, states, None if lengths is None else padding_mask(lengths, source.size(1)).to(states.device)
-
-
-def _together(steps: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
-    first, second = zip(*steps, strict=True)
-    return torch.stack(first, 1), torch.stack(second, 1)
 
 
 def _full_lengths(source: Tensor) -> Tensor:
