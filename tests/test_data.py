@@ -161,3 +161,26 @@ def test_drawing_says_what_is_wrong(wrong, error, message):
 @pytest.mark.parametrize("number", [0, 1])
 def test_few_are_drawn_too(number):
     assert len(draw_dates(number, generator=seeded())) == number
+
+
+# Devices
+
+
+def test_what_is_drawn_does_not_depend_on_the_default_device():
+    def draws():
+        return (
+            draw_dates(5, generator=torch.Generator().manual_seed(0)),
+            draw_dictionary(5, generator=torch.Generator().manual_seed(0)),
+        )
+
+    expected = draws()
+    with torch.device("meta"):
+        assert draws() == expected
+
+
+def test_ids_lie_where_they_are_asked_to():
+    for tensor in Vocabulary("abc").encode(["ab", "c"], "meta"):
+        assert tensor.device.type == "meta"
+    with torch.device("meta"):
+        for tensor in Vocabulary("abc").encode(["ab", "c"]):
+            assert tensor.device.type == "meta"

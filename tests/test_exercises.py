@@ -63,6 +63,13 @@ def test_the_specification_is_right(exercise, capsys):
     assert capsys.readouterr().out == f"{exercise.name}: {correct(exercise)}\n"
 
 
+@every_exercise
+def test_a_check_does_not_depend_on_the_default_device(exercise, capsys):
+    with torch.device("meta"):
+        exercise.check(exercise.specification)
+    assert capsys.readouterr().out == f"{exercise.name}: {correct(exercise)}\n"
+
+
 @every_differentiable_exercise
 def test_an_answer_in_float64_is_right(exercise):
     assert exercise.verdict(lambda *arguments: exercise.specification(*arguments).double()) == CORRECT
