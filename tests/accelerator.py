@@ -2,7 +2,9 @@
 
 PyTorch knows a device type, ``lazy``, that it computes nothing on unless told how. Here each operation on it is done on
 the CPU and its result put back, with random numbers of its own; where CUDA would refuse an operation, because one of
-its tensors lies on the CPU or its generator does, so does this. Importing the module makes the device.
+its tensors lies on the CPU or its generator does, so does this (and in one case where CUDA would not: an index has to
+lie here too). What it cannot show are CUDA's own kernels: their rounding, and what cuDNN asks for. Importing the module
+makes the device.
 """
 
 from functools import partial
@@ -11,7 +13,7 @@ import torch
 from torch._C import DispatchKey
 
 DEVICE = torch.device("lazy", 0)
-MOVES = {"copy_", "_to_copy", "_pack_padded_sequence"}  # these may take tensors from both sides: lengths lie on the CPU
+MOVES = {"copy_", "_to_copy", "_pack_padded_sequence"}  # these take tensors from both sides
 
 
 class Tensor(torch.Tensor):
@@ -35,7 +37,7 @@ class Tensor(torch.Tensor):
         return self.numbers.tolist()
 
     def __format__(self, spec: str) -> str:
-        return format(self.numbers.detach(), spec)
+        return format(self.numbers.detach() if self.dim() == 0 else repr(self), spec)
 
     def __reduce_ex__(self, protocol):
         return self.numbers.__reduce_ex__(protocol)
@@ -60,7 +62,9 @@ def compute(operation, *args, **kwargs):
     if torch.Tag.inplace_view in operation.tags:
         return operation._op_dk(DispatchKey.CompositeExplicitAutograd, *args)
 
-    there, here = [], {}
+    there, here, elementwise = [], {}, torch.Tag.pointwise in operation.tags
+    if name == "_pack_padded_sequence" and isinstance(args[1], Tensor):
+        raise RuntimeError("lengths must lie on the CPU")
 
     def bring(tensor):
         if not isinstance(tensor, Tensor):
@@ -78,7 +82,8 @@ def compute(operation, *args, **kwargs):
             kwargs["device"] = "cpu"
     if stays and name not in MOVES:
         for tensor in there:
-            if tensor.dim():  # PyTorch lets a single number come from the CPU
+            is_number = elementwise and tensor.dim() == 0 and not (tensor is args[0] and name.endswith("_"))
+            if not is_number:  # PyTorch lets that come from the CPU
                 raise RuntimeError(f"{name} found a tensor of shape {tuple(tensor.shape)} on the CPU")
         if kwargs.get("generator") is not None:
             raise RuntimeError(f"{name} found a generator on the CPU")

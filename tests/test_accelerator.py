@@ -36,6 +36,12 @@ LEFT = {
     "index found a tensor of shape (2,) on the CPU": lambda x: x[torch.tensor([0, 1], device="cpu")],
     "cat found a tensor of shape (5, 3) on the CPU": lambda x: torch.cat([x, torch.ones(5, 3, device="cpu")]),
     "masked_fill found a tensor of shape (5, 3) on the CPU": lambda x: x.masked_fill(x.cpu() > 0, 0.0),
+    "add_ found a tensor of shape () on the CPU": lambda x: torch.zeros((), device="cpu").add_(x.sum()),
+    "stack found a tensor of shape () on the CPU": lambda x: torch.stack([x.sum(), torch.ones((), device="cpu")]),
+    "index_select found a tensor of shape () on the CPU": lambda x: x.index_select(0, torch.tensor(1, device="cpu")),
+    "lengths must lie on the CPU": lambda x: nn.utils.rnn.pack_padded_sequence(
+        x[None], torch.tensor([5], device=HERE), batch_first=True
+    ),
     "normal_ found a generator on the CPU": lambda x: torch.randn(3, device=HERE, generator=torch.Generator()),
 }
 
@@ -43,6 +49,11 @@ LEFT = {
 @pytest.mark.parametrize(("message", "left"), LEFT.items(), ids=LEFT)
 def test_what_was_left_on_the_cpu_is_found(message, left):
     refuses(left, {"x": on_accelerator(5, 3)}, RuntimeError, message)
+
+
+def test_a_single_number_may_come_from_the_cpu():
+    x = on_accelerator(5, 3)
+    assert_close((x * torch.tensor(2.0, device="cpu")).cpu(), 2 * x.cpu())
 
 
 def test_numpy_cannot_reach_it():

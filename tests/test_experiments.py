@@ -307,7 +307,7 @@ def test_a_run_goes_on_and_says_where_and_how_long(command):
     run = command("--epochs", 8)
     assert [session["epochs"] for session in run["sessions"]] == [5, 3]
     for session in run["sessions"]:
-        assert session["device"].startswith(HERE.type)
+        assert session["device"].startswith(f"{HERE.type}, ")
         assert session["torch"] == torch.__version__
         assert session["threads"] == torch.get_num_threads()
         assert session["seconds"] > 0

@@ -387,6 +387,33 @@ def test_a_decoder_says_what_is_wrong(wrong, error, message):
     refuses(Decoder(11, 5, AdditiveAttention(5, 5, 3)), DECODER | wrong, error, message)
 
 
+UNFIT = {
+    "key must have the module's width 7, found key (2, 7, 5)": (ValueError, AdditiveAttention(5, 7, 3)),
+    "query must have the module's width 7, found query (2, 1, 5)": (ValueError, AdditiveAttention(7, 5, 3)),
+    "key must have the module's dtype torch.float64, found torch.float32": (
+        TypeError,
+        AdditiveAttention(5, 5, 3).double(),
+    ),
+}
+
+
+@pytest.mark.parametrize(("message", "unfit"), UNFIT.items(), ids=UNFIT)
+def test_an_attention_that_does_not_fit_its_decoder_says_so(message, unfit):
+    error, attention = unfit
+    refuses(Decoder(11, 5, attention), DECODER, error, message)
+
+
+def test_an_attention_made_from_another_is_asked_as_any():
+    class Fourfold(AdditiveAttention):
+        def forward(self, query, key, value, attn_mask=None):
+            return super().forward(query, key, value, attn_mask)
+
+    model, (source, target) = translator(), batch()
+    expected = model(source, target, LENGTHS)
+    model.decoder.attention.__class__ = Fourfold
+    assert_near(model(source, target, LENGTHS), expected)
+
+
 @pytest.mark.parametrize("part", [Encoder, functools.partial(Decoder, attention=LastState())], ids=["enc", "dec"])
 @mistakes(WRONG_SIZES)
 def test_making_a_part_says_what_is_wrong(wrong, error, message, part):

@@ -203,7 +203,7 @@ class AdditiveAttention(nn.Module):
             zeros for both.
 
         Raises:
-            TypeError, ValueError: as :meth:`MultiHeadAttention.forward`; also a ``projected_key`` of another shape.
+            TypeError, ValueError: as :meth:`MultiHeadAttention.forward`; likewise of ``projected_key``.
         """
         check_input("query", query, self.W_q.weight)
         check_input("key", key, self.W_k.weight)
@@ -213,9 +213,10 @@ class AdditiveAttention(nn.Module):
             check_same("device", query=query, attn_mask=attn_mask)
         if projected_key is None:
             projected_key = self.W_k(key)
-        elif projected_key.shape != (*key.shape[:-1], self.W_k.out_features):
+        check_input("projected_key", projected_key, self.w_v.weight)
+        if projected_key.shape[:-1] != key.shape[:-1]:
             told = shapes(key=key, projected_key=projected_key)
-            raise ValueError(f"projected_key must be W_k(key), of width {self.W_k.out_features}, found {told}")
+            raise ValueError(f"projected_key must have one row for each key, found {told}")
         hidden = torch.tanh(self.W_q(query).unsqueeze(-2) + projected_key.unsqueeze(-3))  # (…, L, S, hidden_dim)
         weights = masked_softmax(self.w_v(hidden).squeeze(-1), attn_mask)
         return dropout(weights, self.dropout, self.training) @ value, weights

@@ -201,7 +201,10 @@ class Decoder(nn.Module):
 
     def _known(self, states: Tensor) -> dict[str, Tensor]:
         """What the attention can know of the states before it is asked, so that it is computed once for all steps."""
-        return {"projected_key": self.attention.W_k(states)} if isinstance(self.attention, AdditiveAttention) else {}
+        if type(self.attention) is not AdditiveAttention:
+            return {}
+        check_input("key", states, self.attention.W_k.weight)
+        return {"projected_key": self.attention.W_k(states)}
 
     def _check_source(self, rows: int, hidden: Tensor, states: Tensor) -> None:
         check_input("hidden", hidden, self.output.weight)

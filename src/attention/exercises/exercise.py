@@ -54,8 +54,7 @@ class Exercise:
 
     def check(self, answer: Callable) -> None:
         """Print whether the answer is right, and if not, why."""
-        with torch.device("cpu"):  # whatever the reader's default is
-            print(f"{self.name}: {self.verdict(answer)}")
+        print(f"{self.name}: {self.verdict(answer)}")
 
     def verdict(self, answer: Callable) -> str:
         """Compare an answer with the specification on fresh inputs: values, gradients, and the inputs unchanged.
@@ -63,6 +62,10 @@ class Exercise:
         Returns:
             one sentence: correct, not attempted yet, the hint for a known mistake, or where the answer first differs.
         """
+        with torch.device("cpu"):  # whatever the reader's default is
+            return self._verdict(answer)
+
+    def _verdict(self, answer: Callable) -> str:
         generator = torch.Generator()
         generator.seed()
         trials = [self.draw(generator) for _ in range(TRIALS)]

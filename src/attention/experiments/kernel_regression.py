@@ -145,7 +145,7 @@ def resume(path: Path, settings: dict) -> dict:
 
 
 def _name(device: torch.device) -> str:
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else f"{device.type}, {platform.machine()}"
+    return f"{device.type}, {torch.cuda.get_device_name(device) if device.type == 'cuda' else platform.machine()}"
 
 
 def _bar(share: float) -> str:
