@@ -213,10 +213,11 @@ class AdditiveAttention(nn.Module):
             check_same("device", query=query, attn_mask=attn_mask)
         if projected_key is None:
             projected_key = self.W_k(key)
-        check_input("projected_key", projected_key, self.w_v.weight)
-        if projected_key.shape[:-1] != key.shape[:-1]:
-            told = shapes(key=key, projected_key=projected_key)
-            raise ValueError(f"projected_key must have one row for each key, found {told}")
+        else:
+            check_input("projected_key", projected_key, self.w_v.weight)
+            if projected_key.shape[:-1] != key.shape[:-1]:
+                told = shapes(key=key, projected_key=projected_key)
+                raise ValueError(f"projected_key must have one row for each key, found {told}")
         hidden = torch.tanh(self.W_q(query).unsqueeze(-2) + projected_key.unsqueeze(-3))  # (…, L, S, hidden_dim)
         weights = masked_softmax(self.w_v(hidden).squeeze(-1), attn_mask)
         return dropout(weights, self.dropout, self.training) @ value, weights

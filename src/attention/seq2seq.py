@@ -128,7 +128,7 @@ class Decoder(nn.Module):
         self, token: Tensor, hidden: Tensor, states: Tensor, attn_mask: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """From the token before (B,) to logits (B, V), the next hidden state and weights (B, S)."""
-        logits, hidden, weights = self._read(token.unsqueeze(1), hidden, states, attn_mask, {})
+        logits, hidden, weights = self._steps(token.unsqueeze(1), hidden, states, attn_mask, {})
         return logits.squeeze(1), hidden, weights.squeeze(1)
 
     def forward(
@@ -153,7 +153,7 @@ class Decoder(nn.Module):
         check_ids("target", target, self.embedding.weight)
         self._check_source(target.size(0), hidden, states)
         before = torch.cat([target.new_full((len(target), 1), BOS), target[:, :-1]], 1)
-        return self._read(before, hidden, states, attn_mask, self._known(states))
+        return self._steps(before, hidden, states, attn_mask, self._known(states))
 
     @torch.no_grad()
     def greedy(
@@ -180,14 +180,14 @@ class Decoder(nn.Module):
         is_done = torch.zeros_like(token, dtype=torch.bool)
         tokens, looks = [], []
         while len(tokens) < max_steps and not is_done.all():
-            logits, hidden, weights = self._read(token, hidden, states, attn_mask, known)
+            logits, hidden, weights = self._steps(token, hidden, states, attn_mask, known)
             token = logits.argmax(-1).masked_fill(is_done, PAD)
             tokens.append(token)
             looks.append(weights.masked_fill(is_done.unsqueeze(-1), 0.0))
             is_done = is_done | (token == EOS)
         return torch.cat(tokens, 1), torch.cat(looks, 1)
 
-    def _read(
+    def _steps(
         self, tokens: Tensor, hidden: Tensor, states: Tensor, attn_mask: Tensor | None, known: dict[str, Tensor]
     ) -> tuple[Tensor, Tensor, Tensor]:
         """From tokens (B, T) to the logits (B, T, V) behind each, the last hidden state, and weights (B, T, S)."""
