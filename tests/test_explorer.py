@@ -760,9 +760,9 @@ def test_without_scripts_a_heatmap_is_a_table_of_the_first_state():
         ("td", {"data-value": "0.123456"}, "0.1"),
         ("td", {"data-value": "2"}, "2.0"),
         ("td", {"data-value": "0", "data-masked": None}, ""),
-        ("td", {"data-value": "-1.5"}, "-1.5"),
+        ("td", {"data-value": "-1.5"}, "−1.5"),
         ("td", {"data-value": "NaN"}, "NaN"),
-        ("td", {"data-value": "Infinity"}, "Infinity"),
+        ("td", {"data-value": "Infinity"}, "∞"),
     ]
 
 

@@ -5,7 +5,11 @@ import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
+from docutils import nodes
 from markupsafe import Markup
+from sphinx.transforms import SphinxTransform
+
+from attention.explorer.front import script
 
 # Formulas as SVG, with their glyphs in the script: browsers may refuse font files to a page opened from disk.
 MATHJAX = "tex-svg-full.js"
@@ -15,6 +19,8 @@ def setup(app):
     """Register with Sphinx."""
     app.config.mathjax_path = f"mathjax/{MATHJAX}"
     app.connect("builder-inited", copy_mathjax)
+    app.connect("builder-inited", write_explorer)
+    app.add_transform(LinksToStates)
     app.connect("html-page-context", add_to_context)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
@@ -27,6 +33,22 @@ def copy_mathjax(app) -> None:
     source = Path(find_spec("sphinx-mathjax-offline").origin).parent / "static" / "mathjax"
     unused = {path.name for path in source.glob("*.js")} - {MATHJAX}
     shutil.copytree(source, Path(app.outdir, "_static", "mathjax"), ignore=lambda *_: unused, dirs_exist_ok=True)
+
+
+def write_explorer(app) -> None:
+    """Write the explorer's front end, which the package joins, as the one script of the pages."""
+    Path(app.outdir, "_static", "explorer.js").write_text(script(), encoding="utf-8")
+
+
+class LinksToStates(SphinxTransform):
+    """Leave links such as ``#lookup?temperature=0.05`` to the explorer: they name no place in the text."""
+
+    default_priority = 800  # before MyST looks for the places
+
+    def apply(self, **_) -> None:
+        for link in self.document.findall(nodes.reference):
+            if re.match(r"#[\w-]+\?", link.get("refuri", "")):
+                link.attributes.pop("id_link", None)
 
 
 def add_to_context(app, pagename, templatename, context, doctree) -> None:

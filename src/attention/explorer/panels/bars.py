@@ -19,7 +19,7 @@ def bars(
 ) -> Panel:
     """A row of numbers as labelled bars, each with its number.
 
-    With ``parts`` a bar is stacked from contributions, such as weight × value for each key, and its number is their sum.
+    With ``parts`` a bar is stacked from contributions, such as weight × value for each key; its number is their sum.
 
     Args:
         values: (N,), or (N, P) with parts.
