@@ -8,27 +8,8 @@ from ipywidgets import IntSlider
 
 from attention import attention_weights, causal_mask
 from attention.explorer import bars, curves, explore, heatmap
-from attention.explorer.front import script, stylesheet
 
 TOKENS = ["<BOS>", "我", "🍎", "</script><script>document.title='broken'</script>"]
-
-
-@pytest.fixture
-def show(visit, tmp_path):
-    """Write explorers into a page on disk and open it."""
-
-    def open_page(*explorers, theme: str = "light", **options):
-        html = "".join(explorer._repr_mimebundle_()["text/html"] for explorer in explorers)
-        (tmp_path / "page.html").write_text(
-            f'<!doctype html><html lang="en" data-theme="{theme}"><meta charset="utf-8"><title>intact</title>'
-            f"<style>{stylesheet()}</style><script>{script()}</script>{html}",
-            encoding="utf-8",
-        )
-        opened = visit((tmp_path / "page.html").as_uri(), **options)
-        assert opened.complaints == []
-        return opened.page
-
-    return open_page
 
 
 def weights_of(temperature=1.0, causal=False):

@@ -33,8 +33,8 @@ function follow(element, point, leave) {
   element.addEventListener("pointerdown", onDown);
   element.addEventListener("pointermove", onMove);
   element.addEventListener("pointerleave", onLeave);
-  document.addEventListener("pointerdown", onElsewhere);
-  return () => document.removeEventListener("pointerdown", onElsewhere);
+  document.addEventListener("pointerdown", onElsewhere, true); // before another panel is read
+  return () => document.removeEventListener("pointerdown", onElsewhere, true);
 }
 
 /** The words beside the finger: one for an explorer. They stay within it and move nothing. */
