@@ -390,7 +390,7 @@ def additive_problems(draw):
     torch.manual_seed(draw(SEEDS))
     shared = leading[draw(st.integers(0, len(leading))) :]  # keys may lack some of the query's dimensions
     shapes = (*leading, L, Dq), (*shared, S, Dk), (*shared, S, Dv)
-    shape = (*leading, L, S)[draw(st.integers(0, len(leading) + 1)) :]
+    shape = draw(st.sampled_from([(*leading, L, S), (L, S), (S,)]))
     mask = torch.rand([n if draw(st.booleans()) else 1 for n in shape]) < 0.5
     inputs = [torch.randn(shape, dtype=torch.float64) for shape in shapes]
     return AdditiveAttention(Dq, Dk, hidden).double(), *inputs, draw(st.none() | st.just(mask))

@@ -43,7 +43,7 @@ class DotProductAttention(nn.Module):
             query: (…, L, D).
             key: (…, S, D), with leading dimensions that broadcast with the query's.
             value: (…, S, Dv).
-            attn_mask: bool, True = may attend, broadcastable to (…, L, S).
+            attn_mask: bool, True = may attend, broadcastable to (…, L, S), with all of its dimensions or at most two.
 
         Returns:
             output (…, L, Dv), and weights (…, L, S) from before dropout. A query that may attend to nothing has

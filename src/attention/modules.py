@@ -194,7 +194,7 @@ class AdditiveAttention(nn.Module):
             query: (…, L, query_dim).
             key: (…, S, key_dim), with leading dimensions that broadcast with the query's.
             value: (…, S, Dv).
-            attn_mask: bool, True = may attend, broadcastable to (…, L, S).
+            attn_mask: bool, True = may attend, broadcastable to (…, L, S), with all of its dimensions or at most two.
             projected_key: ``W_k(key)``, (…, S, hidden_dim). It does not depend on the query: who asks the same keys
                 again and again computes it once.
 
