@@ -106,8 +106,9 @@ def claims(markdown: str, end: str = SENTENCE_END) -> Iterator[Claim]:
         for match in DATE.finditer(text, *span):
             yield Claim(sentence, match[0], None)
         for match in CLAIM.finditer(numbers, *span):
-            if match["unit"] or abs(value(match)) >= 10 or value(match).as_tuple().exponent < 0:
-                yield _claim(sentence, match, value(match))
+            claim = _claim(sentence, match, value(match))
+            if claim.value.as_tuple().exponent < 0 or abs(claim.value) >= (2 if match["unit"] else 10):
+                yield claim
         for match in CLAIM_IN_WORDS.finditer(numbers, *span):
             yield _claim(sentence, match, Decimal(WORDS[match["word"].lower()]))
 

@@ -38,11 +38,11 @@ class Shown:
     def has(self, value: Decimal) -> bool:
         """Whether a number is there, to its digits: a printed one may be rounded, one in code has to be met exactly.
 
-        Whole numbers and one decimal alone, such as 0.6, are not met by rounding: something nearly always rounds to
-        them. A number below 0 is met only by one below 0.
+        One decimal alone, such as 0.6, is not met by rounding: something nearly always rounds to it. A number below 0
+        is met only by one below 0.
         """
         last = value.as_tuple().exponent
-        rounds = last < -1 or (last == -1 and abs(value) >= 1)
+        rounds = last < -1 or abs(value) >= 1
         most = Decimal("0.5").scaleb(last) if rounds else 0
         near = {number for number in self.printed if abs(abs(number) - abs(value)) <= most}
         near |= {number for number in self.written if abs(number) == abs(value)}
