@@ -42,6 +42,7 @@ CLAIMED = {
     "numbers of places": ("chapter 10, section 3.2.1, chapters 10, 11 and 12, figure 14, appendix A.1.2", []),
     "links": ("[the map](10-sequence-to-sequence.ipynb#x-25), <https://example.org/2017>", []),
     "years of a citation": ("as [Vaswani et al. (2017)](bibliography.md) say", []),
+    "days": ("on 28 May 2024, as read in November 2026, from 9 June to 22 August", []),
     "colours": ('<span style="width: 30px">blue</span>', []),
 }
 

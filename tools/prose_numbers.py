@@ -25,7 +25,8 @@ CLAIM = re.compile(rf"{NUMBER}(?:st|nd|rd|th)?{END}(?:(?=(?P<unit>{UNIT})))?")
 CLAIM_IN_WORDS = re.compile(rf"\b(?P<word>{'|'.join(WORDS)})(?=(?P<unit>{UNIT}))", re.IGNORECASE)
 DATE = re.compile(r"\d+(?:[-/.]\d+){2}")
 
-# What is not prose: fenced code, formulas and code, links, numbers of headings, lists and rows, references by number.
+# Not claims: fenced code, formulas, code, links, numbers of headings, lists and rows, days, references by number.
+MONTH = r"January|February|March|April|May|June|July|August|September|October|November|December"
 REFERENCE = r"chapter|section|figure|equation|exercise|table|appendix"
 LIST = r"\d[\d.]*(?:(?:, | and | to |, and )\d[\d.]*)*"
 NOT_PROSE = (
@@ -34,6 +35,7 @@ NOT_PROSE = (
     re.compile(r"`[^`]+`"),
     re.compile(r"\[[^][]+\]\(bibliography\.md\)|\]\([^)]*\)|https?://\S+|<[a-zA-Z/!][^>]*>"),
     re.compile(r"^#+ \[?\d+\.|^ *\d+\. |^\| *\d+ *\|", re.MULTILINE),
+    re.compile(rf"\b(?:\d\d? (?:{MONTH})(?: \d{{4}})?|(?:{MONTH}) \d{{4}})\b"),
     re.compile(rf"\b(?:(?:{REFERENCE})s\s{LIST}|(?:{REFERENCE})\s(?:[A-Z]\.)?\d[\d.]*)", re.IGNORECASE),
 )
 BLANK = "\0"
