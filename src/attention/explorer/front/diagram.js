@@ -6,8 +6,8 @@ const BOX = { padding: 10, label: 15, shape: 12, gapX: 26, gapY: 40 };
 /** The width of a text in pixels, about. */
 const textWidth = (() => {
   const canvas = document.createElement("canvas").getContext("2d");
-  return (text, size) => {
-    canvas.font = `${size}px system-ui, sans-serif`;
+  return (text, size, weight = 400) => {
+    canvas.font = `${weight} ${size}px system-ui, sans-serif`;
     return canvas.measureText(text).width;
   };
 })();
@@ -61,7 +61,7 @@ function diagram(read) {
 
 /** Where the rows and columns of a diagram lie, wide enough for every state of it. */
 function layout(boxes, arrows) {
-  const widthOf = (box) => Math.max(textWidth(box.label, BOX.label), textWidth(box.shape ?? "", BOX.shape + 1)) + 2 * BOX.padding;
+  const widthOf = (box) => Math.max(textWidth(box.label, BOX.label, 600), textWidth(box.shape, BOX.shape)) + 2 * BOX.padding;
   const heightOf = (box) => (box.shape ? 52 : 34);
   const spread = (sizes, gaps) => {
     const starts = [0];
