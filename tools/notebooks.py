@@ -20,7 +20,8 @@ METADATA = {
     "language_info": {"name": "python"},
 }
 CELL_METADATA = ("mystnb", "tags")
-FOLDED = {
+# As Colab and JupyterLab say what the tag says to the page.
+FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}
     "cellView": "form",
     "jupyter": {"source_hidden": True},
 }  # as Colab and JupyterLab say what the page's tag says
