@@ -22,9 +22,6 @@ METADATA = {
 CELL_METADATA = ("mystnb", "tags")
 # As Colab and JupyterLab say what the tag says to the page.
 FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}
-    "cellView": "form",
-    "jupyter": {"source_hidden": True},
-}  # as Colab and JupyterLab say what the page's tag says
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 TIMEOUT = 120
 
