@@ -1,2 +1,16 @@
 // A page opened from disk may not read its neighbours, so there the search shows titles without excerpts.
 if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+
+// On paper nothing can be unfolded: answers and code print open, and fold again behind.
+addEventListener("beforeprint", () => {
+  for (const fold of document.querySelectorAll("details:not([open])")) {
+    fold.open = true;
+    fold.dataset.opened = "for the paper";
+  }
+});
+addEventListener("afterprint", () => {
+  for (const fold of document.querySelectorAll("details[data-opened]")) {
+    fold.open = false;
+    delete fold.dataset.opened;
+  }
+});
