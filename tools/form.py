@@ -64,6 +64,8 @@ def _cell_faults(cell: NotebookNode) -> list[str]:
         found.append(f"has {len(lines)} lines, more than {MOST_LINES}")
     if sum(line.startswith(("import ", "from ")) for line in lines) > MOST_IMPORTS:
         found.append(f"has more than {MOST_IMPORTS} lines of imports")
+    if "hide-input" in cell.metadata.get("tags", ()) and not lines[0].startswith("# @title "):
+        found.append("is folded and has no title: begin it with a line '# @title What it draws', which Colab shows")
     if nbval.get("skip") or not nbval.get("check", True):
         found.append("has its output ignored: print it rounded, or assert its bounds")
     for output in cell.outputs:

@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from attention.explorer import Explorer
+from attention.explorer.front import script, stylesheet
+
 ROOT = Path(__file__).parents[2]
 BOOK = ROOT / "_build" / "html"
 PAGES = sorted(path.relative_to(BOOK).as_posix() for path in (BOOK / "book").glob("*.html"))
@@ -80,3 +83,22 @@ def visit(browser: Browser):
             return visit
 
         yield open_window
+
+
+@pytest.fixture
+def show(visit, tmp_path):
+    """Write explorers, and HTML around them, into a page on disk and open it; ``hash`` is the address behind it."""
+
+    def open_page(*parts: Explorer | str, theme: str = "light", hash: str = "", **options) -> Page:
+        html = "".join(part if isinstance(part, str) else part._repr_mimebundle_()["text/html"] for part in parts)
+        (tmp_path / "page.html").write_text(
+            f'<!doctype html><html lang="en" data-theme="{theme}"><meta charset="utf-8"><title>intact</title>'
+            '<meta name="viewport" content="width=device-width">'
+            f"<style>{stylesheet()}</style><script>{script()}</script>{html}",
+            encoding="utf-8",
+        )
+        opened = visit((tmp_path / "page.html").as_uri() + hash, **options)
+        assert opened.complaints == []
+        return opened.page
+
+    return open_page
