@@ -50,9 +50,15 @@ class Problem(NamedTuple):
 
 @st.composite
 def masks(draw, shape, empty_rows):
-    """A random mask that broadcasts to ``shape``: its first dimensions may be missing, any may be 1."""
-    shape = shape[draw(st.integers(0, len(shape) - 1)) :]
-    mask = torch.rand([n if draw(st.booleans()) else 1 for n in shape]) < 0.5
+    """A random mask that broadcasts to ``shape``: any size may be 1, and first dimensions may be missing.
+
+    Where some are, those that are left before the last two are 1.
+    """
+    missing = draw(st.integers(0, len(shape) - 1))
+    sizes = [size if draw(st.booleans()) else 1 for size in shape[missing:]]
+    if missing:
+        sizes = [1] * len(sizes[:-2]) + sizes[-2:]
+    mask = torch.rand(sizes) < 0.5
     if not empty_rows:
         mask[..., 0] = True  # a key that every query sees, also under is_causal
     return mask

@@ -390,7 +390,7 @@ def additive_problems(draw):
     torch.manual_seed(draw(SEEDS))
     shared = leading[draw(st.integers(0, len(leading))) :]  # keys may lack some of the query's dimensions
     shapes = (*leading, L, Dq), (*shared, S, Dk), (*shared, S, Dv)
-    shape = (*leading, L, S)[draw(st.integers(0, len(leading) + 1)) :]
+    shape = draw(st.sampled_from([(*leading, L, S), (L, S), (S,)]))
     mask = torch.rand([n if draw(st.booleans()) else 1 for n in shape]) < 0.5
     inputs = [torch.randn(shape, dtype=torch.float64) for shape in shapes]
     return AdditiveAttention(Dq, Dk, hidden).double(), *inputs, draw(st.none() | st.just(mask))
@@ -441,10 +441,20 @@ def test_padding_does_not_change_additive_attention():
 def test_additive_attention_may_be_given_its_projected_keys():
     module, (query, key) = AdditiveAttention(3, 5, 7).double(), (torch.randn(2, n, n - 2).double() for n in (5, 7))
     found = []
-    for known in ({}, {"projected_key": module.W_k(key)}):
+    for known in ({}, {"projected_key": module.project_keys(key)}):
         output, weights = module(query, key, key, **known)
         found.append((output, weights, *torch.autograd.grad(output.cos().sum(), [*module.parameters()])))
     assert_close(*found, rtol=1e-12, atol=1e-12)
+
+
+def test_projecting_keys_says_what_is_wrong():
+    module = AdditiveAttention(3, 5, 7)
+    for key, error, message in (
+        ([[1.0]], TypeError, "key must be a floating-point tensor, found list"),
+        (torch.ones(2, 5).double(), TypeError, "key must have the module's dtype torch.float32, found torch.float64"),
+        (torch.ones(2, 3), ValueError, "key must have the module's width 5, found key (2, 3)"),
+    ):
+        refuses(module.project_keys, {"key": key}, error, message)
 
 
 # Gradients

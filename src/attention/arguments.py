@@ -8,9 +8,13 @@ from torch import Tensor
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
+def check_integer(name: str, number) -> None:
+    if not isinstance(number, Integral) or isinstance(number, bool):
+        raise TypeError(f"{name} must be an integer, found {number!r}")
+
+
 def check_count(name: str, count, least: int = 0) -> None:
-    if not isinstance(count, Integral) or isinstance(count, bool):
-        raise TypeError(f"{name} must be an integer, found {count!r}")
+    check_integer(name, count)
     if count < least:
         raise ValueError(f"{name} must be at least {least}, found {count}")
 
@@ -31,7 +35,11 @@ def check_boolean(name: str, mask) -> None:
 
 
 def check_mask(name: str, mask, weights_shape: tuple[int, ...]) -> None:
-    """Raise unless ``mask`` is a boolean tensor that broadcasts to weights of ``weights_shape``.
+    """Raise unless ``mask`` is a boolean tensor that broadcasts to weights of ``weights_shape``, and in one sense only.
+
+    Broadcasting aligns dimensions from the right, so a batch's mask (B, 1, S) would meet the heads of weights
+    (B, H, L, S), silently where B = H. So a mask has at most two dimensions, or all of the weights', or only ones
+    before its last two.
 
     Args:
         name: the argument's name, for the message.
@@ -39,14 +47,18 @@ def check_mask(name: str, mask, weights_shape: tuple[int, ...]) -> None:
         weights_shape: the shape (…, L, S) that the mask has to fit.
     """
     check_boolean(name, mask)
+    found, wanted = tuple(mask.shape), tuple(weights_shape)
+    if len(found) < len(wanted) and any(size != 1 for size in found[:-2]):
+        raise ValueError(
+            f"{name} of shape {found} must have all dimensions of the weights' shape {wanted}, or at most two: "
+            f"one mask a batch row is {name}.unsqueeze(1), one mask a head is {name}.unsqueeze(0)"
+        )
     try:
-        fits = torch.broadcast_shapes(mask.shape, weights_shape) == torch.Size(weights_shape)
+        fits = torch.broadcast_shapes(found, wanted) == torch.Size(wanted)
     except RuntimeError:
         fits = False
     if not fits:
-        raise ValueError(
-            f"{name} of shape {tuple(mask.shape)} does not broadcast to the weights' shape {tuple(weights_shape)}"
-        )
+        raise ValueError(f"{name} of shape {found} does not broadcast to the weights' shape {wanted}")
 
 
 def check_query_key(query: Tensor, key: Tensor) -> tuple[int, ...]:

@@ -1,7 +1,9 @@
-"""What a decoder may look at its source with: layers with the interface of :class:`AdditiveAttention`.
+"""What a decoder looks at its source with: the contract, and two layers that keep it.
 
 Dimensions: … leading, L queries, S keys, D query and key width, Dv value width.
 """
+
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -9,6 +11,33 @@ from torch.nn.functional import dropout
 
 from attention.arguments import check_mask, check_probability, check_query_key, check_same, check_value
 from attention.functional import attention_weights
+
+
+class Attention(Protocol):
+    """What a decoder asks of its attention: a context for each query, and the weights that it was averaged with.
+
+    :class:`DotProductAttention`, :class:`LastState` and :class:`AdditiveAttention` answer so, and any layer of yours
+    that does can take their place.
+    """
+
+    def __call__(
+        self, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """From (…, L, D), (…, S, D), (…, S, Dv) and (…, L, S) to the output (…, L, Dv) and the weights (…, L, S)."""
+        ...
+
+
+@runtime_checkable
+class ProjectsKeys(Protocol):
+    """What an attention has besides if part of its work depends on the keys alone.
+
+    A decoder asks the same keys at every step. Of an attention with this method it has the keys projected once, and
+    hands the result to each call as ``projected_key``. :class:`AdditiveAttention` is one; ``isinstance`` tells.
+    """
+
+    def project_keys(self, key: Tensor) -> Tensor:
+        """From keys (…, S, D) to what the call takes as ``projected_key``."""
+        ...
 
 
 class DotProductAttention(nn.Module):
@@ -43,7 +72,7 @@ class DotProductAttention(nn.Module):
             query: (…, L, D).
             key: (…, S, D), with leading dimensions that broadcast with the query's.
             value: (…, S, Dv).
-            attn_mask: bool, True = may attend, broadcastable to (…, L, S).
+            attn_mask: bool, True = may attend, broadcastable to (…, L, S), with all of its dimensions or at most two.
 
         Returns:
             output (…, L, Dv), and weights (…, L, S) from before dropout. A query that may attend to nothing has

@@ -30,7 +30,7 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None, dim: int = -1) ->
 
     Args:
         scores: floating point, (…, L, S).
-        mask: bool, True = may attend, broadcastable to the scores' shape.
+        mask: bool, True = may attend, broadcastable to the scores' shape, with all of its dimensions or at most two.
         dim: the dimension that sums to 1.
 
     Returns:
@@ -64,7 +64,7 @@ def attention_weights(
     Args:
         query: (…, L, D).
         key: (…, S, D), with leading dimensions that broadcast with the query's.
-        attn_mask: bool, True = may attend, broadcastable to (…, L, S).
+        attn_mask: bool, True = may attend, broadcastable to (…, L, S), with all of its dimensions or at most two.
         is_causal: also hide the keys after the query's own position (aligned at the top left).
         scale: factor on the scores; 1/√D when not given.
 
@@ -116,7 +116,7 @@ def scaled_dot_product_attention(
         query: (…, L, D).
         key: (…, S, D).
         value: (…, S, Dv).
-        attn_mask: bool, True = may attend, broadcastable to (…, L, S).
+        attn_mask: bool, True = may attend, broadcastable to (…, L, S), with all of its dimensions or at most two.
         dropout_p: probability of dropping a weight; applied whenever it is not 0, so pass 0 to evaluate.
         is_causal: also hide the keys after the query's own position.
         scale: factor on the scores; 1/√D when not given.

@@ -3,16 +3,19 @@
 import torch
 from torch import Tensor
 
-from attention.arguments import check_boolean, check_count, check_integers
+from attention.arguments import check_boolean, check_count, check_integer, check_integers
 
 
-def causal_mask(length: int, key_length: int | None = None, *, device=None) -> Tensor:
-    """Let query i attend to keys 0 … i, so that nothing is seen before its time.
+def causal_mask(length: int, key_length: int | None = None, *, offset: int = 0, device=None) -> Tensor:
+    """Let query i attend to keys 0 … i + offset, so that nothing is seen before its time.
 
     Args:
         length: number of queries L.
-        key_length: number of keys S; L when not given. With L ≠ S the mask is aligned at the top left, as
-            ``is_causal`` of PyTorch's ``scaled_dot_product_attention`` is: query 0 sees key 0 alone.
+        key_length: number of keys S; L when not given.
+        offset: number of keys that stand before the first query's own. With 0 the mask is aligned at the top left, as
+            ``is_causal`` of PyTorch's ``scaled_dot_product_attention`` is: query 0 sees key 0 alone. With S − L it is
+            aligned at the bottom right: the last query sees all keys, as when L new queries meet S − L keys that were
+            kept from before. Below 0, the first queries see nothing.
         device: where to make the mask.
 
     Returns:
@@ -22,11 +25,14 @@ def causal_mask(length: int, key_length: int | None = None, *, device=None) -> T
 
     >>> causal_mask(3).int().tolist()
     [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
+    >>> causal_mask(2, 5, offset=3).int().tolist()
+    [[1, 1, 1, 1, 0], [1, 1, 1, 1, 1]]
     """
     key_length = length if key_length is None else key_length
     check_count("length", length)
     check_count("key_length", key_length)
-    return torch.ones(length, key_length, dtype=torch.bool, device=device).tril()
+    check_integer("offset", offset)
+    return torch.ones(length, key_length, dtype=torch.bool, device=device).tril(offset)
 
 
 def padding_mask(lengths: Tensor, length: int) -> Tensor:
@@ -37,8 +43,8 @@ def padding_mask(lengths: Tensor, length: int) -> Tensor:
         length: number of keys S, padding included.
 
     Returns:
-        bool tensor on the device of ``lengths``: (B, 1, S) from (B,), (B, L, S) from (B, L). Weights with
-        heads, (B, H, L, S), take it as ``mask.unsqueeze(1)``.
+        bool tensor on the device of ``lengths``: (B, 1, S) from (B,), (B, L, S) from (B, L). Functions whose weights
+        have heads, (B, H, L, S), take it as ``mask.unsqueeze(1)`` alone; :class:`MultiHeadAttention` takes it as it is.
 
     Raises:
         TypeError: ``lengths`` is not an integer tensor.

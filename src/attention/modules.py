@@ -179,6 +179,21 @@ class AdditiveAttention(nn.Module):
         self.W_k = nn.Linear(key_dim, hidden_dim, bias=False)
         self.w_v = nn.Linear(hidden_dim, 1, bias=False)
 
+    def project_keys(self, key: Tensor) -> Tensor:
+        """Compute the part of :meth:`forward` that depends on the keys alone: ``W_k(key)``.
+
+        Args:
+            key: (…, S, key_dim).
+
+        Returns:
+            (…, S, hidden_dim), for ``projected_key`` of each call with these keys.
+
+        Raises:
+            TypeError, ValueError: as :meth:`forward`.
+        """
+        check_input("key", key, self.W_k.weight)
+        return self.W_k(key)
+
     def forward(
         self,
         query: Tensor,
@@ -194,9 +209,9 @@ class AdditiveAttention(nn.Module):
             query: (…, L, query_dim).
             key: (…, S, key_dim), with leading dimensions that broadcast with the query's.
             value: (…, S, Dv).
-            attn_mask: bool, True = may attend, broadcastable to (…, L, S).
-            projected_key: ``W_k(key)``, (…, S, hidden_dim). It does not depend on the query: who asks the same keys
-                again and again computes it once.
+            attn_mask: bool, True = may attend, broadcastable to (…, L, S), with all of its dimensions or at most two.
+            projected_key: what :meth:`project_keys` returns for ``key``, (…, S, hidden_dim). It does not depend on the
+                query, so for many calls with the same keys it is computed once.
 
         Returns:
             output (…, L, Dv), and weights (…, L, S) from before dropout. A query that may attend to nothing has

@@ -32,8 +32,8 @@ def nadaraya_watson(
         key: (…, S, D), or (S,), with at least one key.
         value: (…, S, Dv), or (S,) for one number a key.
         bandwidth: standard deviation σ of the kernel, in the points' unit; infinite for the plain average.
-        attn_mask: bool, True = may attend, broadcastable to (…, L, S); ``~torch.eye(S, dtype=torch.bool)``
-            leaves each of S points out of its own answer.
+        attn_mask: bool, True = may attend, (…, L, S) or at most two of its dimensions, broadcastable;
+            ``~torch.eye(S, dtype=torch.bool)`` leaves each of S points out of its own answer.
 
     Returns:
         output (…, L, Dv), or (…, L) for values (S,). Far from every key the nearest takes all; a query that may
@@ -87,7 +87,7 @@ class NadarayaWatson(nn.Module):
 
         Args:
             query: (…, L, D), or (L,).
-            attn_mask: bool, True = may attend, broadcastable to (…, L, S).
+            attn_mask: bool, True = may attend, broadcastable to (…, L, S), with all of its dimensions or at most two.
 
         Returns:
             output (…, L, Dv), or (…, L) for values (S,), as :func:`nadaraya_watson`.
