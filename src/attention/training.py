@@ -46,8 +46,8 @@ def train(
 
     Raises:
         TypeError: a count or the lengths are not integers.
-        ValueError: a count or the learning rate is not positive, a length is not from 1 to S, or there is not one target
-            and one length for each source.
+        ValueError: a count or the learning rate is not positive, a length is not from 1 to S, or there is not one
+            target and one length for each source.
 
     Source: Kingma and Ba (2015) for Adam; Smith and Topin (2019) for the cycle.
     """
@@ -63,7 +63,7 @@ def train(
 
 
 def _take_steps(model, optimizer, schedule, source, lengths, target, batches) -> Iterator[float]:
-    """The training loop. The lengths and the batches (steps, B) are on the CPU, so that reading them waits for nothing."""
+    """The training loop; the lengths and the batches' rows lie on the CPU, where reading them takes no waiting."""
     for rows in batches:  # (B,)
         longest = lengths[rows].max()  # columns that are padding in the whole batch would only take time
         rows_there = rows.to(source.device)
