@@ -89,18 +89,16 @@ class Encoder(nn.Module):
                 looked at on the CPU; on other devices PyTorch's embedding refuses them in its own way.
         """
         check_ids("source", source, self.embedding.weight)
-        if lengths is None:
-            _check_unpadded(source)
-        else:
-            lengths = check_lengths(lengths, source)
         embedded = self.dropout(self.embedding(source))  # (B, S, H)
         if lengths is None:
-            states, hidden = self.gru(embedded)
+            _check_unpadded(source)
+            states, hidden = self.gru(embedded)  # (B, S, H), (num_layers, B, H)
         else:
+            lengths = check_lengths(lengths, source)
             packed = pack_padded_sequence(embedded, lengths, batch_first=True, enforce_sorted=False)
             packed, hidden = self.gru(packed)
             states, _ = pad_packed_sequence(packed, batch_first=True, total_length=source.size(1))  # (B, S, H)
-        if self.gru.bidirectional:
+        if self.gru.bidirectional:  # one layer's two directions follow each other in hidden
             hidden = hidden.unflatten(0, (-1, 2))  # (2 · num_layers, B, H / 2) → (num_layers, 2, B, H / 2)
             hidden = hidden.transpose(1, 2).flatten(2)  # (num_layers, B, H)
         return states, hidden
@@ -232,9 +230,9 @@ class Decoder(nn.Module):
             is_done = torch.zeros_like(token, dtype=torch.bool)  # (B, 1)
             for _ in range(max_steps):
                 logits, hidden, weights = self._decode(token, hidden, states, attn_mask, **keys)
-                token = logits.argmax(dim=-1).masked_fill(is_done, PAD)
+                token = logits.argmax(dim=-1).masked_fill(is_done, PAD)  # (B, 1)
                 tokens.append(token)
-                all_weights.append(weights.masked_fill(is_done.unsqueeze(-1), 0.0))
+                all_weights.append(weights.masked_fill(is_done.unsqueeze(-1), 0.0))  # (B, 1, S)
                 is_done = is_done | (token == EOS)
                 if is_done.all():
                     break
@@ -246,10 +244,11 @@ class Decoder(nn.Module):
         """Read tokens (B, T) one after the other; the arguments have been checked."""
         embedded = self.dropout(self.embedding(tokens))  # (B, T, H)
         outputs, all_weights = [], []
-        for token in embedded.split(1, dim=1):  # (B, 1, H)
+        for embedded_token in embedded.split(1, dim=1):  # (B, 1, H)
             query = hidden[-1].unsqueeze(1)  # (B, 1, H)
             context, weights = self.attention(query, states, states, attn_mask, **keys)  # (B, 1, H), (B, 1, S)
-            output, hidden = self.gru(torch.cat([token, context], dim=-1), hidden)  # (B, 1, H), (num_layers, B, H)
+            gru_input = torch.cat([embedded_token, context], dim=-1)  # (B, 1, 2H)
+            output, hidden = self.gru(gru_input, hidden)  # (B, 1, H), (num_layers, B, H)
             outputs.append(output)
             all_weights.append(weights)
         logits = self.output(torch.cat(outputs, dim=1))  # (B, T, V)
@@ -264,8 +263,8 @@ class Decoder(nn.Module):
     def _check_source(
         self, hidden: Tensor, states: Tensor, attn_mask: Tensor | None, batch_size: int | None = None
     ) -> None:
-        check_input("hidden", hidden, self.output.weight)
-        check_input("states", states, self.output.weight)
+        check_input("hidden", hidden, self.embedding.weight)
+        check_input("states", states, self.embedding.weight)
         layers, width, length = self.gru.num_layers, self.gru.hidden_size, states.size(-2)
         if batch_size is None:
             batch_size = len(states)
