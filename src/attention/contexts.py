@@ -6,11 +6,11 @@ Dimensions: … leading, L queries, S keys, D query and key width, Dv value widt
 from typing import Protocol, runtime_checkable
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.nn.functional import dropout
 
-from attention.arguments import check_mask, check_probability, check_query_key, check_same, check_value
-from attention.functional import attention_weights
+from attention.arguments import check_attn_mask, check_probability, check_query_key, check_value
+from attention.functional import unchecked_weights
 
 
 class Attention(Protocol):
@@ -79,12 +79,12 @@ class DotProductAttention(nn.Module):
             zeros for both.
 
         Raises:
-            TypeError, ValueError: as :func:`attention_weights`; also a value that has not one row for each key.
+            TypeError, ValueError: as :func:`attention_weights`; also if the value does not have one row for each key.
         """
-        check_query_key(query, key)
+        check_attn_mask(attn_mask, query, check_query_key(query, key))
         check_value(query, key, value)
-        weights = attention_weights(query, key, attn_mask)
-        return dropout(weights, self.dropout, self.training) @ value, weights
+        weights = unchecked_weights(query, key, attn_mask)
+        return F.dropout(weights, self.dropout, self.training) @ value, weights
 
 
 class LastState(nn.Module):
@@ -105,11 +105,10 @@ class LastState(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Return the value (…, L, Dv) of the last key and weights (…, L, S), as :class:`DotProductAttention` does."""
         weights_shape = check_query_key(query, key)
+        check_attn_mask(attn_mask, query, weights_shape)
         check_value(query, key, value)
         visible = torch.ones(weights_shape, dtype=query.dtype, device=query.device)
         if attn_mask is not None:
-            check_mask("attn_mask", attn_mask, weights_shape)
-            check_same("device", query=query, attn_mask=attn_mask)
             visible = visible * attn_mask
         weights = visible * (visible.flip(-1).cumsum(-1).flip(-1) == 1)  # 1 where none behind it is visible
         return weights @ value, weights
