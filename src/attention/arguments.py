@@ -158,7 +158,7 @@ def check_ids(name: str, ids: Tensor, weight: Tensor, dims: int = 2) -> None:
         raise ValueError(f"{name} must have shape {shape} with at least one id, found {tuple(ids.shape)}")
     if ids.device != weight.device:
         raise ValueError(f"{name} must be on the module's device {weight.device}, found {ids.device}")
-    if ids.device.type != "cpu" or torch.compiler.is_compiling():
+    if not can_be_read(ids):
         return
     least, most = ids.aminmax()
     if least < 0 or most >= len(weight):
