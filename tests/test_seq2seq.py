@@ -592,26 +592,34 @@ def test_a_translator_looks_at_ids_on_the_cpu(message, wrong):
         refuses(translator(), on_cpu | wrong, ValueError, message)
 
 
+class Average(nn.Module):
+    """An attention without a check: what is said is said by the decoder."""
+
+    def forward(self, query, key, value, attn_mask=None):
+        weights = torch.full((*query.shape[:-1], key.size(-2)), 1 / key.size(-2))
+        return weights @ value, weights
+
+
 @cases([*WRONG_DECODER, (ValueError, UNBATCHED, {"states": torch.ones(7, 5)})])
 def test_a_decoder_says_what_is_wrong(error, message, wrong):
-    refuses(Decoder(11, 5, LastState()), {"target": ids(2, 6)} | DECODER | wrong, error, message)
+    refuses(Decoder(11, 5, Average()), {"target": ids(2, 6)} | DECODER | wrong, error, message)
 
 
 @cases([*WRONG_DECODER, *WRONG_TOKENS])
 def test_a_step_says_what_is_wrong(error, message, wrong):
-    refuses(Decoder(11, 5, LastState()).step, {"token": ids(2)} | DECODER | wrong, error, message)
+    refuses(Decoder(11, 5, Average()).step, {"token": ids(2)} | DECODER | wrong, error, message)
 
 
 def test_a_step_looks_at_ids_on_the_cpu():
     with torch.device("cpu"):
         arguments = {"token": torch.tensor([3, 11]), "hidden": torch.ones(1, 2, 5), "states": torch.ones(2, 7, 5)}
         message = "token must hold ids from 0 to 10, found 3 to 11"
-        refuses(Decoder(11, 5, LastState()).step, arguments, ValueError, message)
+        refuses(Decoder(11, 5, Average()).step, arguments, ValueError, message)
 
 
 @cases(WRONG_DECODER)
 def test_greedy_decoding_says_what_is_wrong(error, message, wrong):
-    refuses(Decoder(11, 5, LastState()).greedy, {"max_steps": 3} | DECODER | wrong, error, message)
+    refuses(Decoder(11, 5, Average()).greedy, {"max_steps": 3} | DECODER | wrong, error, message)
 
 
 CALL = "attention must be callable as attention(query, key, value, attn_mask), found"
