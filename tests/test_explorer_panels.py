@@ -361,18 +361,25 @@ def test_many_numbers_of_lines_are_kept_in_sixteen_bits_and_few_are_not():
     x = torch.linspace(0, 1, 101)
     many = explore(lambda f: curves(x, {"wave": torch.sin(f * x)}), f=(1, 20)).widget.payload
     few = explore(lambda f: curves(x, {"wave": torch.sin(f * x)}), f=(1, 3)).widget.payload
-    field = many["panels"][0]["fields"]["y"]
+    field = many["panels"][0]["fields"]["line_0"]
     assert field["numbers"].startswith("f2:")
-    assert few["panels"][0]["fields"]["y"]["numbers"].startswith("f4:")
+    assert few["panels"][0]["fields"]["line_0"]["numbers"].startswith("f4:")
     kept = np.frombuffer(base64.b64decode(field["numbers"][3:]), "<f2").astype(float)
     drawn = torch.stack([torch.sin(f * x) for f in range(1, 21)]).flatten()
     assert_allclose(kept, drawn[drawn != 0] if "zeros" in field else drawn, rtol=1e-3)
 
 
+def test_a_line_that_stands_still_is_kept_once():
+    x = torch.linspace(0, 1, 11)
+    payload = explore(lambda f: curves(x, {"moves": f * x, "stands": x}), f=(1, 3)).widget.payload
+    fields = payload["panels"][0]["fields"]
+    assert (fields["line_0"]["over"], fields["line_1"]["over"]) == ([0], [])
+
+
 def test_lines_that_half_precision_would_spoil_keep_their_own():
     x = torch.linspace(0, 1, 101)
     payload = explore(lambda f: curves(x, {"tiny": 1e-7 * (x + f)}), f=(1, 20)).widget.payload
-    assert payload["panels"][0]["fields"]["y"]["numbers"].startswith("f4:")
+    assert payload["panels"][0]["fields"]["line_0"]["numbers"].startswith("f4:")
 
 
 def test_every_new_payload_is_json_that_a_browser_reads():

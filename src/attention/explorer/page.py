@@ -82,10 +82,11 @@ def _cell(value: float, visible: bool, digits: int) -> str:
 
 def _curves(panel: Panel) -> str:
     """Lines as a table of at most so many rows, evenly spaced; points are left to the picture."""
-    x, y = panel.numbers["x"], panel.numbers["y"]
+    x = panel.numbers["x"]
+    lines_of = [panel.numbers[f"line_{index}"] for index in range(len(panel.words["names"]))]
     kept = np.unique(np.linspace(0, len(x) - 1, min(len(x), MOST_ROWS)).round().astype(int)) if len(x) else []
     lines = [_heads(panel.words["axes"][0], *panel.words["names"])]
-    lines += [_row(_shown(x[index]), y[:, index]) for index in kept]
+    lines += [_row(_shown(x[index]), [line[index] for line in lines_of]) for index in kept]
     note = f" ({len(kept)} of {len(x)} places)" if len(kept) < len(x) else ""
     return _wrap("curves", panel.words["caption"] + note, lines)
 

@@ -16,8 +16,8 @@ MOST_STATES = 10_000
 MOST_BYTES = 300_000
 
 # Fields that are drawn, and told in three or two digits, where they hold more numbers than this.
-COARSE = {("curves", "y"): "f2", ("tokens", "values"): "u1"}
-MANY = {"f2": 1_000, "u1": 20_000}
+COARSE = {("curves", "line"): "f2", ("tokens", "values"): "u1"}
+MANY = {"f2": 500, "u1": 20_000}
 
 
 def compute(function: Callable, controls: Sequence[Control]) -> list[list[Panel]]:
@@ -147,7 +147,7 @@ def _check_alike(first: list[Panel], panels: list[Panel], where: str) -> None:
 def _pack_panel(panels: list[Panel], controls: Sequence[Control]) -> dict[str, Any]:
     kind, shared = panels[0].kind, _scales(panels)
     fields = {
-        name: _pack_numbers([panel.numbers[name] for panel in panels], controls, COARSE.get((kind, name)))
+        name: _pack_numbers([panel.numbers[name] for panel in panels], controls, COARSE.get((kind, name.split("_")[0])))
         for name in panels[0].numbers
     }
     words = [shared | {name: word for name, word in panel.words.items() if word is not None} for panel in panels]
@@ -169,7 +169,7 @@ def _scales(panels: list[Panel]) -> dict[str, list[float]]:
     if kind == "curves":
         return {
             "x_limits": _range(values("x", "points_x")),
-            "limits": _range(values("y", "points_y"), margin=0.05),
+            "limits": _range(values("line", "points_y"), margin=0.05),
         }
     if kind == "plane":
         pairs = [array.reshape(-1, 2) for panel in panels for array in panel.numbers.values()]

@@ -46,7 +46,7 @@ function curves(read, hand) {
   const key = make("p", { class: "legend" });
   const note = make("p", { class: "coincide" });
   const caption = make("figcaption");
-  const digits = read.kind("y") === "f2" ? 3 : 4;
+  const digits = names.map((_, i) => (read.kind(`line_${i}`) === "f2" ? 3 : 4));
   const stage = make("div", { class: "stage" }, svg, ...(names.length ? [cursor] : []));
   const figure = make("figure", { class: "curves" }, caption, stage, key, note);
   let now = null;
@@ -73,10 +73,7 @@ function curves(read, hand) {
     if (at !== null) tell();
   }
 
-  function linesOf(state) {
-    const [x, y] = [read("x", state), read("y", state)];
-    return names.map((_, i) => y.subarray(i * x.length, (i + 1) * x.length));
-  }
+  const linesOf = (state) => names.map((_, i) => read(`line_${i}`, state));
 
   const middle = () => Math.floor(now.x.length / 2);
 
@@ -85,7 +82,7 @@ function curves(read, hand) {
     const last = now.x.length - 1;
     const said = names.map((name, i) => {
       const line = now.lines[i];
-      return `${name} goes from ${told(line[0], digits)} at ${told(now.x[0])} to ${told(line[last], digits)} at ${told(now.x[last])}`;
+      return `${name} goes from ${told(line[0], digits[i])} at ${told(now.x[0])} to ${told(line[last], digits[i])} at ${told(now.x[last])}`;
     });
     const counted = pointNames.map((name, i) => `${now.points[i][0].length} points, ${name}`);
     return `${now.caption || "Curves"}: ${[...said, ...counted].join("; ")}.`;
@@ -185,7 +182,7 @@ function curves(read, hand) {
 
   function tell() {
     const where = `${now.labels[0] || "x"} = ${told(now.x[at])}: `;
-    const values = names.map((name, i) => `${name} ${told(now.lines[i][at], digits)}`).join(", ");
+    const values = names.map((name, i) => `${name} ${told(now.lines[i][at], digits[i])}`).join(", ");
     const frame = svg.getBoundingClientRect();
     const heights = now.lines.map((line) => plot.py(line[at])).filter(Number.isFinite);
     hand.tell(where, values, around(frame.left + plot.px(now.x[at]), frame.top + Math.min(...heights, plot.box.bottom)));

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from attention.explorer.panels.panel import Panel, as_axes, as_colors, as_limits, as_numbers
 
 
@@ -47,7 +45,7 @@ def curves(
     for name, y in zip(lines, ys, strict=True):
         if len(y) != len(x):
             raise ValueError(f"lines[{name!r}] must have one number for each x, found {len(y)} and {len(x)}")
-    numbers = {"x": x, "y": np.stack(ys) if ys else np.empty((0, len(x)))}
+    numbers = {"x": x} | {f"line_{index}": y for index, y in enumerate(ys)}  # one field a line: many stand still
     for index, (name, pair) in enumerate(points.items()):
         across, up = (as_numbers(f"points[{name!r}]", half, dimensions=1) for half in pair)
         if len(across) != len(up):
