@@ -211,6 +211,22 @@ def test_tokens_fit_a_phone(show, length):
     assert max(edges) <= 360
 
 
+@pytest.mark.parametrize("width", [360, 1280])
+def test_lines_run_from_word_to_word(show, width):
+    words = ["one", "two", "three", ""]
+    weights = torch.eye(4)[[0, 2, 1, 3]]
+    real = torch.tensor([True, True, True, False])
+    page = show(explore(lambda: tokens(weights, words, words, mask=real[:, None] & real, chosen=1)), width=width)
+    assert page.locator(".queries .token:visible").count() == 3
+    start, end = (page.locator(f".{side} .token").nth(n).bounding_box() for side, n in (("queries", 1), ("keys", 2)))
+    path = page.locator(".join:not([d=''])").evaluate(
+        "p => { const [a, b] = [0, p.getTotalLength()].map((at) => p.getPointAtLength(at));"
+        "const box = p.ownerSVGElement.getBoundingClientRect(); return [box.top + a.y, box.top + b.y]; }"
+    )
+    for found, box in zip(path, (start, end), strict=True):
+        assert found == pytest.approx(box["y"] + box["height"] / 2, abs=2)
+
+
 # ------------------------------------------------------------------------------------------------ diagram
 
 

@@ -118,9 +118,11 @@ function tokens(read, hand) {
   }
 
   function drawLines(chosenQuery) {
-    const [width, height] = [svg.clientWidth || 120, svg.clientHeight || 400];
-    const gap = height / Math.max(L, S); // between two words
+    const gap = queries[0].element.offsetHeight || 32; // from word to word
+    const rows = Math.max(...[now.queries, now.keys].map((words) => words.filter(Boolean).length));
+    const [width, height] = [svg.clientWidth || 120, gap * rows];
     set(svg, { viewBox: `0 0 ${width} ${height}` });
+    svg.style.height = `${height}px`;
     svg.classList.toggle("all", now.all);
     lines.forEach((steps, head) => {
       const paths = steps.map(() => "");
