@@ -58,11 +58,11 @@ def unchecked_softmax(scores: Tensor, mask: Tensor | None, dim: int = -1) -> Ten
     dtype = _at_least_float32(scores.dtype)
     if mask is None or not scores.size(dim):
         return scores.softmax(dim, dtype=dtype).to(scores.dtype)
-    scores = torch.where(mask, scores, -math.inf)
+    scores = scores.masked_fill(~mask, -math.inf)
     with torch.no_grad():  # a row of −∞ alone becomes a row of 0: its softmax would be NaN, and its gradient too
-        sees = scores.amax(dim, keepdim=True) > -math.inf
-        scores.clamp_(min=torch.where(sees, -math.inf, 0.0))
-    return (scores.softmax(dim, dtype=dtype) * sees).to(scores.dtype)
+        is_blind = scores.amax(dim, keepdim=True) == -math.inf
+        scores.masked_fill_(is_blind, 0.0)
+    return (scores.softmax(dim, dtype=dtype) * ~is_blind).to(scores.dtype)
 
 
 def attention_weights(
