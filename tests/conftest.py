@@ -9,7 +9,7 @@ from hypothesis import settings
 from attention import default_device
 
 torch.set_num_threads(1)
-settings.register_profile("same-every-run", deadline=None, derandomize=True)
+settings.register_profile("same-every-run", deadline=10_000, derandomize=True)
 settings.load_profile("same-every-run")
 if os.environ.get("ATTENTION_DEVICE"):
     if os.environ["ATTENTION_DEVICE"] == "lazy":

@@ -7,12 +7,12 @@ import torch
 
 
 def mistakes(*tables):
-    rows = [
-        pytest.param(wrong, error, message, id=message)
-        for table in tables
-        for error, messages in table.items()
-        for message, wrong in messages.items()
-    ]
+    """A case for each (error, message, wrong arguments); a table may also be {error: {message: wrong arguments}}."""
+    rows = []
+    for table in tables:
+        if isinstance(table, dict):
+            table = [(error, *row) for error, messages in table.items() for row in messages.items()]
+        rows += [pytest.param(wrong, error, message, id=message) for error, message, wrong in table]
     return pytest.mark.parametrize(("wrong", "error", "message"), rows)
 
 

@@ -4,9 +4,10 @@ import functools
 
 import pytest
 import torch
+from torch.nn import functional
 from torch.testing import assert_close
 
-from attention import AdditiveAttention, DotProductAttention, LastState, scaled_dot_product_attention
+from attention import AdditiveAttention, DotProductAttention, LastState
 from attention.contexts import ProjectsKeys
 from refusals import mistakes, refuses
 
@@ -17,11 +18,12 @@ def inputs():
     return [torch.randn(2, length, width, dtype=torch.float64) for length, width in ((3, 5), (7, 5), (7, 11))]
 
 
-def test_dot_product_attention_is_the_function_with_its_weights():
+def test_dot_product_attention_is_pytorch_s_function_with_its_weights():
     query, key, value = inputs()
     mask = torch.rand(2, 3, 7) < 0.5
+    mask[..., 0] = True
     output, weights = DotProductAttention()(query, key, value, mask)
-    assert_close(output, scaled_dot_product_attention(query, key, value, mask))
+    assert_close(output, functional.scaled_dot_product_attention(query, key, value, mask))
     assert_equal(weights @ value, output)
 
 
@@ -89,7 +91,7 @@ class Subclass(AdditiveAttention):
         (LastState(), False),
         (Wrapped(AdditiveAttention(5, 5, 3)), False),
     ],
-    ids=lambda value: type(value).__name__,
+    ids=["additive", "a subclass", "dot product", "last state", "wrapped"],
 )
 def test_whether_an_attention_projects_keys_can_be_asked(attend, projects):
     assert isinstance(attend, ProjectsKeys) == projects
@@ -104,25 +106,39 @@ def ones(*shape, **options):
 
 
 INPUTS = {"query": ones(2, 3, 5), "key": ones(2, 7, 5), "value": ones(2, 7, 11)}
-WRONG = {
-    TypeError: {
-        "query must be a floating-point tensor, found list": {"query": [[1.0]]},
-        "key and value must have the same dtype, found key torch.float32, value torch.float64": {
-            "value": ones(2, 7, 11).double()
-        },
-        "attn_mask must be a boolean tensor, True = may attend, found torch.float32": {"attn_mask": ones(3, 7)},
-    },
-    ValueError: {
-        "query and key must have the same width, found query (2, 3, 5), key (2, 7, 4)": {"key": ones(2, 7, 4)},
-        "value must have one row for each key, found key (2, 7, 5), value (2, 6, 11)": {"value": ones(2, 6, 11)},
-        "attn_mask of shape (7, 3) does not broadcast to the weights' shape (2, 3, 7)": {
-            "attn_mask": ones(7, 3).bool()
-        },
-        "query and attn_mask must have the same device, found query cpu, attn_mask meta": {
-            "attn_mask": ones(3, 7, device="meta").bool()
-        },
-    },
-}
+WRONG = [
+    (TypeError, "query must be a floating-point tensor, found list", {"query": [[1.0]]}),
+    (
+        TypeError,
+        "key and value must have the same dtype, found key torch.float32, value torch.float64",
+        {"value": ones(2, 7, 11).double()},
+    ),
+    (
+        TypeError,
+        "attn_mask must be a boolean tensor, True = may attend, found torch.float32",
+        {"attn_mask": ones(3, 7)},
+    ),
+    (
+        ValueError,
+        "query and key must have the same width, found query (2, 3, 5), key (2, 7, 4)",
+        {"key": ones(2, 7, 4)},
+    ),
+    (
+        ValueError,
+        "value must have one row for each key, found key (2, 7, 5), value (2, 6, 11)",
+        {"value": ones(2, 6, 11)},
+    ),
+    (
+        ValueError,
+        "attn_mask of shape (7, 3) does not broadcast to the weights' shape (2, 3, 7)",
+        {"attn_mask": ones(7, 3).bool()},
+    ),
+    (
+        ValueError,
+        "query and attn_mask must have the same device, found query cpu, attn_mask meta",
+        {"attn_mask": ones(3, 7, device="meta").bool()},
+    ),
+]
 
 
 @pytest.mark.parametrize("layer", [DotProductAttention, LastState])

@@ -20,7 +20,7 @@ from attention import (
     padding_mask,
     scaled_dot_product_attention,
 )
-from refusals import mistakes, refuses
+from refusals import HERE, mistakes, refuses
 
 TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 5e-2}
 DTYPES = list(TOLERANCE)
@@ -336,6 +336,103 @@ def test_a_score_may_be_larger_than_its_vectors_dtype_holds(dtype):
     assert_close(attention_weights(query, key), torch.tensor([[0.5, 0.0, 0.5]], dtype=dtype))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("hidden", [None, NAN, INF, -INF, 0.0])
+def test_a_visible_score_never_ties_with_a_hidden_one(dtype, hidden):
+    lowest = torch.finfo(dtype).min
+    hidden = lowest if hidden is None else hidden
+    scores = torch.tensor([[lowest, hidden, hidden], [lowest, lowest, hidden], [0.0, lowest, hidden]], dtype=dtype)
+    mask = torch.tensor([[True, False, False], [True, True, False], [True, True, False]])
+    scores.requires_grad_()
+    with torch.autograd.set_detect_anomaly(True):
+        weights = masked_softmax(scores, mask)
+        (weights * torch.tensor([4.0, 0.0, 2.0], dtype=dtype)).sum().backward()
+    assert_equal(weights, torch.tensor([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [1.0, 0.0, 0.0]], dtype=dtype))
+    assert_equal(scores.grad, torch.tensor([[0.0, 0.0, 0.0], [1.0, -1.0, 0.0], [0.0, 0.0, 0.0]], dtype=dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("hidden", [NAN, INF, -INF, 3.0])
+def test_where_every_visible_score_is_minus_infinity_there_is_nothing_to_attend_to(dtype, hidden):
+    """As when the scores of the future were set to −∞, and a mask hides the padding before."""
+    scores = torch.tensor([[-INF, -INF, hidden], [-INF, 2.0, hidden]], dtype=dtype, requires_grad=True)
+    with torch.autograd.set_detect_anomaly(True):
+        weights = masked_softmax(scores, torch.tensor([True, True, False]))
+        (weights * torch.randn(3, dtype=dtype)).sum().backward()
+    assert_equal(weights, torch.tensor([[0.0, 0.0, 0.0], [0.0, 1.0, 0.0]], dtype=dtype))
+    assert_equal(scores.grad, torch.zeros(2, 3, dtype=dtype))
+
+
+@pytest.mark.parametrize("poison", [NAN, INF])
+def test_what_is_visible_and_no_number_is_not_hidden(poison):
+    scores = torch.tensor([[1.0, poison, 2.0], [1.0, 3.0, 2.0]])
+    weights = masked_softmax(scores, torch.tensor([True, True, False]))
+    assert weights[0, 1].isnan()
+    assert_close(weights[1], torch.tensor([*scores[1, :2].softmax(0), 0.0]))
+
+
+# Under autocast
+
+AUTOCAST = [dtype for dtype in (torch.float16, torch.bfloat16) if torch.amp.is_autocast_available(HERE.type)]
+
+
+@pytest.mark.parametrize("dtype", AUTOCAST)
+@pytest.mark.parametrize("size", [1, 400])
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize("mask", [None, causal_mask(5, 7, offset=2)], ids=["plain", "masked"])
+def test_large_inputs_under_autocast(dtype, size, is_causal, mask):
+    """Scores reach 400² · 16 / √16 = 640,000, ten times what float16 holds; bfloat16 would round them to 4096."""
+    query, key = size * torch.randn(2, 3, 5, 16), size * torch.randn(2, 3, 7, 16)
+    value = torch.randn(2, 3, 7, 11)
+    wide = [tensor.double() for tensor in (query, key, value)]
+    weights = slow_weights(*wide[:2], mask, is_causal, None)
+    expected = weights @ wide[2]
+    with torch.autocast(HERE.type, dtype):
+        found = attention_weights(query, key, mask, is_causal)
+        output = scaled_dot_product_attention(query, key, value, mask, is_causal=is_causal)
+        theirs = pytorch(query, key, value, mask, is_causal, None)
+    assert found.dtype == torch.float32  # the query's
+    assert_close(found.double(), weights, rtol=1e-4, atol=1e-4)
+    assert output.dtype == theirs.dtype == dtype
+    assert_near(output, expected.to(dtype))
+    if size == 1:  # with larger inputs, what PyTorch rounds off the inputs can decide which key wins
+        assert_near(theirs, expected.to(dtype))
+
+
+@pytest.mark.parametrize("dtype", AUTOCAST)
+def test_autocast_may_unite_dtypes_but_leaves_float64_alone(dtype):
+    query, key, value = torch.randn(5, 16), torch.randn(7, 16), torch.randn(7, 11)
+    expected = scaled_dot_product_attention(query, key, value)
+    with torch.autocast(HERE.type, dtype):
+        assert_near(scaled_dot_product_attention(query, key.to(dtype), value), expected.to(dtype))
+        wide = [tensor.double() for tensor in (query, key, value)]
+        assert_close(scaled_dot_product_attention(*wide), pytorch(*wide, None, False, None))
+        with pytest.raises(TypeError, match="query and key must have the same dtype"):
+            scaled_dot_product_attention(query, key.double(), value.double())
+        with pytest.raises(TypeError, match="key and value must have the same dtype"):
+            scaled_dot_product_attention(query, key, value.double())
+
+
+# Mapped over
+
+
+@pytest.mark.parametrize("dim", [-1, 0])
+def test_masked_softmax_maps_over_its_mask_alone(dim):
+    scores, masks = torch.randn(5, 7), torch.rand(4, 5, 7) < 0.5
+    expected = torch.stack([slow_softmax(scores, mask, dim).float() for mask in masks])
+    assert_near(torch.vmap(lambda mask: masked_softmax(scores, mask, dim))(masks), expected)
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_attention_maps_over_its_mask_alone(is_causal):
+    query, key, value = torch.randn(5, 3), torch.randn(7, 3), torch.randn(7, 11)
+    masks = torch.rand(4, 5, 7) < 0.5
+    expected = torch.stack([slow_weights(query, key, mask, is_causal, None).float() for mask in masks])
+    assert_near(torch.vmap(lambda mask: attention_weights(query, key, mask, is_causal))(masks), expected)
+    mapped = torch.vmap(lambda mask: scaled_dot_product_attention(query, key, value, mask, is_causal=is_causal))
+    assert_near(mapped(masks), expected @ value)
+
+
 # Inputs are never changed, and decide where and what the answer is
 
 
@@ -371,74 +468,94 @@ SCORES = {"scores": ones(2, 3)}
 QUERY_KEY = {"query": ones(2, 3, 5), "key": ones(2, 7, 5)}
 VALUE = {"value": ones(2, 7, 11)}
 
-WRONG_SCORES = {
-    TypeError: {
-        "scores must be a floating-point tensor, found list": {"scores": [[1.0]]},
-        "scores must be a floating-point tensor, found torch.int32": {"scores": ones(2, 3).int()},
-        f"mask {MAY_ATTEND}, found torch.float32": {"mask": ones(2, 3)},
-        f"mask {MAY_ATTEND}, found list": {"mask": [True]},
-    },
-    ValueError: {
-        "mask of shape (4,) does not broadcast to the weights' shape (2, 3)": {"mask": ones(4).bool()},
-        "mask of shape (5, 1, 1) does not broadcast to the weights' shape (2, 3)": {"mask": ones(5, 1, 1).bool()},
-        "scores and mask must have the same device, found scores cpu, mask meta": {
-            "mask": ones(2, 3, device="meta").bool()
-        },
-    },
-}
+WRONG_SCORES = [
+    (TypeError, "scores must be a floating-point tensor, found list", {"scores": [[1.0]]}),
+    (TypeError, "scores must be a floating-point tensor, found torch.int32", {"scores": ones(2, 3).int()}),
+    (TypeError, f"mask {MAY_ATTEND}, found torch.float32", {"mask": ones(2, 3)}),
+    (TypeError, f"mask {MAY_ATTEND}, found list", {"mask": [True]}),
+    (ValueError, "mask of shape (4,) does not broadcast to the weights' shape (2, 3)", {"mask": ones(4).bool()}),
+    (
+        ValueError,
+        "mask of shape (5, 1, 1) does not broadcast to the weights' shape (2, 3)",
+        {"mask": ones(5, 1, 1).bool()},
+    ),
+    (
+        ValueError,
+        "scores and mask must have the same device, found scores cpu, mask meta",
+        {"mask": ones(2, 3, device="meta").bool()},
+    ),
+]
 
-WRONG_QUERY_KEY = {
-    TypeError: {
-        "query must be a floating-point tensor, found list": {"query": [[1.0]]},
-        "query must be a floating-point tensor, found torch.int64": {"query": ones(2, 3, 5).long()},
-        "key must be a floating-point tensor, found NoneType": {"key": None},
-        "key must be a floating-point tensor, found torch.bool": {"key": ones(2, 7, 5).bool()},
-        "query and key must have the same dtype, found query torch.float32, key torch.float64": {
-            "key": ones(2, 7, 5).double()
-        },
-        f"attn_mask {MAY_ATTEND}, found torch.float32": {"attn_mask": ones(3, 7)},
-        f"attn_mask {MAY_ATTEND}, found torch.int32": {"attn_mask": ones(3, 7).int()},
-        f"attn_mask {MAY_ATTEND}, found list": {"attn_mask": [True]},
-    },
-    ValueError: {
-        "query must have at least two dimensions, (…, length, width), found (5,)": {"query": ones(5)},
-        "key must have at least two dimensions, (…, length, width), found (5,)": {"key": ones(5)},
-        "query and key must have the same width, found query (2, 3, 5), key (7, 4)": {"key": ones(7, 4)},
-        "the leading dimensions do not broadcast, found query (2, 3, 5), key (3, 7, 5)": {"key": ones(3, 7, 5)},
-        "query and key must have the same device, found query cpu, key meta": {"key": ones(7, 5, device="meta")},
-        "query and attn_mask must have the same device, found query cpu, attn_mask meta": {
-            "attn_mask": ones(3, 7, device="meta").bool()
-        },
-        "attn_mask of shape (7, 3) does not broadcast to the weights' shape (2, 3, 7)": {
-            "attn_mask": ones(7, 3).bool()
-        },
-        "attn_mask of shape (2, 1, 3, 7) does not broadcast to the weights' shape (2, 3, 7)": {
-            "attn_mask": ones(2, 1, 3, 7).bool()
-        },
-    },
-}
+WRONG_QUERY_KEY = [
+    (TypeError, "query must be a floating-point tensor, found list", {"query": [[1.0]]}),
+    (TypeError, "query must be a floating-point tensor, found torch.int64", {"query": ones(2, 3, 5).long()}),
+    (TypeError, "key must be a floating-point tensor, found NoneType", {"key": None}),
+    (TypeError, "key must be a floating-point tensor, found torch.bool", {"key": ones(2, 7, 5).bool()}),
+    (
+        TypeError,
+        "query and key must have the same dtype, found query torch.float32, key torch.float64",
+        {"key": ones(2, 7, 5).double()},
+    ),
+    (TypeError, f"attn_mask {MAY_ATTEND}, found torch.float32", {"attn_mask": ones(3, 7)}),
+    (TypeError, f"attn_mask {MAY_ATTEND}, found torch.int32", {"attn_mask": ones(3, 7).int()}),
+    (TypeError, f"attn_mask {MAY_ATTEND}, found list", {"attn_mask": [True]}),
+    (ValueError, "query must have at least two dimensions, (…, length, width), found (5,)", {"query": ones(5)}),
+    (ValueError, "key must have at least two dimensions, (…, length, width), found (5,)", {"key": ones(5)}),
+    (ValueError, "query and key must have the same width, found query (2, 3, 5), key (7, 4)", {"key": ones(7, 4)}),
+    (
+        ValueError,
+        "the leading dimensions do not broadcast, found query (2, 3, 5), key (3, 7, 5)",
+        {"key": ones(3, 7, 5)},
+    ),
+    (
+        ValueError,
+        "query and key must have the same device, found query cpu, key meta",
+        {"key": ones(7, 5, device="meta")},
+    ),
+    (
+        ValueError,
+        "query and attn_mask must have the same device, found query cpu, attn_mask meta",
+        {"attn_mask": ones(3, 7, device="meta").bool()},
+    ),
+    (
+        ValueError,
+        "attn_mask of shape (7, 3) does not broadcast to the weights' shape (2, 3, 7)",
+        {"attn_mask": ones(7, 3).bool()},
+    ),
+    (
+        ValueError,
+        "attn_mask of shape (2, 1, 3, 7) does not broadcast to the weights' shape (2, 3, 7)",
+        {"attn_mask": ones(2, 1, 3, 7).bool()},
+    ),
+]
 
-WRONG_VALUE = {
-    TypeError: {
-        "value must be a floating-point tensor, found list": {"value": [[1.0]]},
-        "value must be a floating-point tensor, found torch.int32": {"value": ones(2, 7, 11).int()},
-        "key and value must have the same dtype, found key torch.float32, value torch.float16": {
-            "value": ones(2, 7, 11).half()
-        },
-    },
-    ValueError: {
-        "value must have at least two dimensions, (…, length, width), found (7,)": {"value": ones(7)},
-        "value must have one row for each key, found key (2, 7, 5), value (6, 11)": {"value": ones(6, 11)},
-        "the leading dimensions do not broadcast, found query (2, 3, 5), key (7, 5), value (3, 7, 11)": {
+WRONG_VALUE = [
+    (TypeError, "value must be a floating-point tensor, found list", {"value": [[1.0]]}),
+    (TypeError, "value must be a floating-point tensor, found torch.int32", {"value": ones(2, 7, 11).int()}),
+    (
+        TypeError,
+        "key and value must have the same dtype, found key torch.float32, value torch.float16",
+        {"value": ones(2, 7, 11).half()},
+    ),
+    (ValueError, "value must have at least two dimensions, (…, length, width), found (7,)", {"value": ones(7)}),
+    (ValueError, "value must have one row for each key, found key (2, 7, 5), value (6, 11)", {"value": ones(6, 11)}),
+    (
+        ValueError,
+        "the leading dimensions do not broadcast, found query (2, 3, 5), key (7, 5), value (3, 7, 11)",
+        {
             "key": ones(7, 5),
             "value": ones(3, 7, 11),
         },
-        "key and value must have the same device, found key cpu, value meta": {"value": ones(7, 1, device="meta")},
-        "dropout_p must lie between 0 and 1, found 1.1": {"dropout_p": 1.1},
-        "dropout_p must lie between 0 and 1, found -0.1": {"dropout_p": -0.1},
-        "dropout_p must lie between 0 and 1, found nan": {"dropout_p": NAN},
-    },
-}
+    ),
+    (
+        ValueError,
+        "key and value must have the same device, found key cpu, value meta",
+        {"value": ones(7, 1, device="meta")},
+    ),
+    (ValueError, "dropout_p must lie between 0 and 1, found 1.1", {"dropout_p": 1.1}),
+    (ValueError, "dropout_p must lie between 0 and 1, found -0.1", {"dropout_p": -0.1}),
+    (ValueError, "dropout_p must lie between 0 and 1, found nan", {"dropout_p": NAN}),
+]
 
 
 @mistakes(WRONG_SCORES)

@@ -15,7 +15,7 @@ from torch.nn import functional
 from torch.testing import assert_close
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from attention import AdditiveAttention, MultiHeadAttention, causal_mask, masked_softmax, padding_mask
+from attention import AdditiveAttention, MultiHeadAttention, causal_mask, padding_mask
 from refusals import HERE, mistakes, refuses
 
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-6, torch.float16: 1e-2, torch.bfloat16: 5e-2}
@@ -236,6 +236,55 @@ def test_a_copy_is_on_the_original_s_device(device):
     assert {parameter.device.type for parameter in ours.parameters()} == {device}
 
 
+def frozen(theirs):
+    """What of it is not trained, by the names that it has in the copy."""
+    parameters = {name.replace("_proj_", "_proj."): parameter for name, parameter in theirs.named_parameters()}
+    found = {name for name, parameter in parameters.items() if not parameter.requires_grad}
+    return found - {"in_proj.weight", "in_proj.bias"} | {
+        name.replace("in", letter, 1) for name in found & {"in_proj.weight", "in_proj.bias"} for letter in "qkv"
+    }
+
+
+@pytest.mark.parametrize("names", [[], ["in_proj_weight"], ["in_proj_bias", "out_proj.weight"], ["out_proj.bias"]])
+def test_what_is_frozen_stays_frozen_in_the_copy(names):
+    theirs = torch_module(15, 3)
+    for name in names:
+        theirs.get_parameter(name).requires_grad_(False)
+    ours = MultiHeadAttention.from_torch(theirs)
+    assert {name for name, parameter in ours.named_parameters() if not parameter.requires_grad} == frozen(theirs)
+    with torch.no_grad():  # where nothing is recorded, all the same
+        copies = MultiHeadAttention.from_torch(theirs).parameters()
+    assert [copy.requires_grad for copy in copies] == [parameter.requires_grad for parameter in ours.parameters()]
+
+
+class Normed(nn.Module):
+    """Has a child without a bias before the layer has its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.before = nn.Identity()
+
+
+class Subclass(MultiHeadAttention, Normed):
+    """Has one after them, with parameters of its own."""
+
+    def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True):
+        super().__init__(embed_dim, num_heads, dropout, bias)
+        self.after = nn.LayerNorm(embed_dim)
+
+    def forward(self, query, key, value, *options):
+        output, weights = super().forward(query, key, value, *options)
+        return self.after(query + output), weights
+
+
+def test_a_subclass_may_have_children_of_its_own():
+    assert [name for name, _ in Subclass(15, 3).named_children()][::5] == ["before", "after"]
+    theirs, tokens = torch_module(15, 3, dtype=torch.float64), torch.randn(2, 7, 15, dtype=torch.float64)
+    ours = Subclass.from_torch(theirs)
+    expected = functional.layer_norm(tokens + theirs(tokens, tokens, tokens)[0], (15,))
+    assert_near(ours(tokens, tokens, tokens)[0], expected)
+
+
 # What it starts from
 
 
@@ -273,7 +322,7 @@ def test_every_shape_of_a_mask(shape, B, need_weights):
     query, key, value = (
         layer(tensor).view(B, -1, 3, 5).transpose(1, 2) for layer, tensor in zip(ours.children(), inputs, strict=False)
     )
-    weights = masked_softmax(query @ key.mT / math.sqrt(5), rows.expand(B, 3, 5, 7))
+    weights = (query @ key.mT / math.sqrt(5)).masked_fill(~rows, -math.inf).softmax(-1).nan_to_num()
     expected = ours.out_proj((weights @ value).transpose(1, 2).reshape(B, 5, 15))
     actual = ours(*inputs, mask, need_weights=need_weights)
     assert_near(actual[0], expected)
@@ -534,6 +583,82 @@ def test_half_precision_is_near_to_double(dtype, is_autocast):
                 assert_near(module(*inputs, mask, need_weights=True)[0], expected.to(dtype))
 
 
+@pytest.mark.skipif(not torch.amp.is_autocast_available(HERE.type), reason=f"PyTorch has no autocast on {HERE}")
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("size", [1, 400])
+def test_large_inputs_under_autocast(dtype, size):
+    """Against float64 from the projections on: these are autocast's, the scores are not."""
+    theirs = torch_module(48, 3)
+    ours = MultiHeadAttention.from_torch(theirs)
+    tokens, mask = size * torch.randn(2, 7, 48), padding_mask(torch.tensor([4, 7]), 7)
+    with torch.autocast(HERE.type, dtype):
+        output, weights = ours(tokens, tokens, tokens, mask, need_weights=True)
+        fused, _ = ours(tokens, tokens, tokens, mask)
+        expected, _ = theirs(tokens, tokens, tokens, key_padding_mask=~mask.squeeze(1), need_weights=False)
+        query, key = (layer(tokens).unflatten(-1, (3, 16)).transpose(1, 2) for layer in (ours.q_proj, ours.k_proj))
+    assert output.dtype == weights.dtype == fused.dtype == expected.dtype == dtype
+    scores = query.double() @ key.double().mT / 4
+    assert_near(weights, scores.masked_fill(~mask.unsqueeze(1), -math.inf).softmax(-1).to(dtype))
+    assert_near(output / size, fused / size)
+    assert_near(output / size, expected / size)
+
+
+@pytest.mark.skipif(not torch.amp.is_autocast_available(HERE.type), reason=f"PyTorch has no autocast on {HERE}")
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_autocast_may_unite_dtypes_but_leaves_float64_alone(dtype):
+    query, key, value = (torch.randn(2, n, 15) for n in (5, 7, 7))
+    for module in (MultiHeadAttention(15, 3), AdditiveAttention(15, 15, 3)):
+        expected = module(query, key, value)[0].to(dtype)
+        with torch.autocast(HERE.type, dtype):
+            for inputs in ((query.to(dtype), key, value), (query, key.to(dtype), value), (query, key, value.to(dtype))):
+                output, _ = module(*inputs)
+                assert output.dtype == dtype
+                assert_near(output, expected)
+            message = "query must have the module's dtype torch.float32, found torch.float64"
+            arguments = {"query": query.double(), "key": key, "value": value}
+            refuses(module, arguments, TypeError, message)
+            output, _ = module.double()(query.double(), key.double(), value.double())
+        assert output.dtype == torch.float64
+        assert_near(output, module(query.double(), key.double(), value.double())[0])
+
+
+# Mapped over, and quantised
+
+
+@both_paths
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.filterwarnings("ignore:There is a performance drop:UserWarning")  # of PyTorch's kernel
+def test_the_layers_map_over_a_mask_alone(need_weights, is_causal):
+    tokens, masks = torch.randn(2, 5, 15, dtype=torch.float64), torch.rand(4, 5, 5) < 0.5
+    ours, additive = MultiHeadAttention(15, 3).double(), AdditiveAttention(15, 15, 3).double()
+    mapped = torch.vmap(lambda mask: ours(tokens, tokens, tokens, mask, is_causal, need_weights)[0])(masks)
+    assert_near(mapped, torch.stack([ours(tokens, tokens, tokens, mask, is_causal)[0] for mask in masks]))
+    mapped = torch.vmap(lambda mask: additive(tokens, tokens, tokens, mask))(masks)
+    for found, *expected in zip(mapped, *(additive(tokens, tokens, tokens, mask) for mask in masks), strict=True):
+        assert_near(found, torch.stack(expected))
+
+
+@pytest.mark.skipif(HERE.type != "cpu", reason="PyTorch quantises layers on the CPU")
+@pytest.mark.filterwarnings("ignore:.*(quantization|quantized).*deprecated")
+def test_the_layers_can_be_quantised():
+    """Eight bits a weight: a step is 1/127 of the largest, so that outputs are within some hundredths."""
+    query, key = torch.randn(2, 5, 16), torch.randn(2, 7, 16)
+    ours, additive = MultiHeadAttention(16, 4).eval(), AdditiveAttention(16, 16, 8).eval()
+    small, small_additive = (
+        torch.ao.quantization.quantize_dynamic(module, {nn.Linear}, torch.qint8) for module in (ours, additive)
+    )
+    expected, _ = ours(query, key, key)
+    for need_weights in (False, True):
+        output, _ = small(query, key, key, causal_mask(5, 7, offset=2), need_weights=need_weights)
+        assert_close(output, ours(query, key, key, causal_mask(5, 7, offset=2))[0], rtol=0, atol=0.05)
+        assert not torch.equal(output, expected)
+    expected, _ = additive(query, key, key)
+    for known in ({}, {"projected_key": small_additive.project_keys(key)}):
+        assert_close(small_additive(query, key, key, **known)[0], expected, rtol=0, atol=0.05)
+    message = "query must have the module's width 16, found query (2, 5, 15)"
+    refuses(small, {"query": query[..., :15], "key": key, "value": key}, ValueError, message)
+
+
 # What a mistake is told: error → message → the argument that is wrong, where all others are right
 
 
@@ -547,126 +672,182 @@ def mask(*shape):
 
 SHAPES = "attn_mask must have shape (L, S), (B, 1 or L, S) or (B, 1 or H, 1 or L, S), here with B, H, L, S = 2, 3, 5, 7"
 INPUTS = {"query": ones(2, 5, 15), "key": ones(2, 7, 15), "value": ones(2, 7, 15)}
-WRONG_INPUTS = {
-    TypeError: {
-        "query must be a floating-point tensor, found list": {"query": [[1.0]]},
-        "key must be a floating-point tensor, found torch.int64": {"key": ones(2, 7, 15).long()},
-        "value must be a floating-point tensor, found torch.bool": {"value": mask(2, 7, 15)},
-        "query must have the module's dtype torch.float32, found torch.float16": {"query": ones(2, 5, 15).half()},
-        "key must have the module's dtype torch.float32, found torch.float64": {"key": ones(2, 7, 15).double()},
-        "attn_mask must be a boolean tensor, True = may attend, found torch.float32": {"attn_mask": ones(5, 7)},
-        "attn_mask must be a boolean tensor, True = may attend, found list": {"attn_mask": [[True]]},
-    },
-    ValueError: {
-        "query must be on the module's device cpu, found meta": {"query": ones(2, 5, 15, device="meta")},
-        "key must be on the module's device cpu, found meta": {"key": ones(2, 7, 15, device="meta")},
-        "query must have at least two dimensions, (…, length, width), found (15,)": {"query": ones(15)},
-        "query must have the module's width 15, found query (2, 5, 16)": {"query": ones(2, 5, 16)},
-        "key must have the module's width 15, found key (2, 7, 5)": {"key": ones(2, 7, 5)},
-        "value must have one row for each key, found key (2, 7, 15), value (2, 6, 15)": {"value": ones(2, 6, 15)},
-        "query and attn_mask must have the same device, found query cpu, attn_mask meta": {
-            "attn_mask": ones(5, 7, device="meta").bool()
-        },
-    },
-}
-WRONG_BATCHES = {
-    TypeError: {
-        "value must have the module's dtype torch.float32, found torch.float64": {"value": ones(2, 7, 15).double()},
-    },
-    ValueError: {
-        "value must have the module's width 15, found value (2, 7, 3)": {"value": ones(2, 7, 3)},
-        "value must be on the module's device cpu, found meta": {"value": ones(2, 7, 15, device="meta")},
-        "query must have three dimensions, (B, length, width), found (5, 15)": {"query": ones(5, 15)},
-        "key must have three dimensions, (B, length, width), found (1, 2, 7, 15)": {"key": ones(1, 2, 7, 15)},
-        "value must have three dimensions, (B, length, width), found (7, 15)": {"value": ones(7, 15)},
-        "query, key and value must have the same batch size, "
-        "found query (1, 5, 15), key (2, 7, 15), value (2, 7, 15)": {"query": ones(1, 5, 15)},
-        "query, key and value must have the same batch size, "
-        "found query (2, 5, 15), key (3, 7, 15), value (2, 7, 15)": {"key": ones(3, 7, 15)},
-        "query, key and value must have the same batch size, "
-        "found query (2, 5, 15), key (2, 7, 15), value (1, 7, 15)": {"value": ones(1, 7, 15)},
-        **{
-            f"{SHAPES}, found {shape}": {"attn_mask": mask(*shape)}
-            for shape in (
-                *[(), (7,), (7, 5), (5, 1), (2, 7), (3, 5, 7), (6, 5, 7), (2, 5, 1), (2, 7, 7)],
-                *[(3, 1, 5, 7), (2, 2, 5, 7), (2, 3, 7, 5), (2, 3, 4, 7), (1, 2, 3, 5, 7)],
-            )
-        },
-    },
-}
-WRONG_ADDITIVE = {
-    TypeError: {
-        "key and value must have the same dtype, found key torch.float32, value torch.float64": {
-            "value": ones(2, 7, 15).double()
-        },
-        "projected_key must be a floating-point tensor, found list": {"projected_key": [[1.0]]},
-        "projected_key must have the module's dtype torch.float32, found torch.float64": {
-            "projected_key": ones(2, 7, 3).double()
-        },
-    },
-    ValueError: {
-        "key and value must have the same device, found key cpu, value meta": {"value": ones(2, 7, 1, device="meta")},
-        "value must have at least two dimensions, (…, length, width), found (7,)": {"value": ones(7)},
-        "the leading dimensions do not broadcast, found query (2, 5, 15), key (3, 7, 15), value (3, 7, 15)": {
+WRONG_INPUTS = [
+    (TypeError, "query must be a floating-point tensor, found list", {"query": [[1.0]]}),
+    (TypeError, "key must be a floating-point tensor, found torch.int64", {"key": ones(2, 7, 15).long()}),
+    (TypeError, "value must be a floating-point tensor, found torch.bool", {"value": mask(2, 7, 15)}),
+    (
+        TypeError,
+        "query must have the module's dtype torch.float32, found torch.float16",
+        {"query": ones(2, 5, 15).half()},
+    ),
+    (
+        TypeError,
+        "key must have the module's dtype torch.float32, found torch.float64",
+        {"key": ones(2, 7, 15).double()},
+    ),
+    (
+        TypeError,
+        "attn_mask must be a boolean tensor, True = may attend, found torch.float32",
+        {"attn_mask": ones(5, 7)},
+    ),
+    (TypeError, "attn_mask must be a boolean tensor, True = may attend, found list", {"attn_mask": [[True]]}),
+    (ValueError, "query must be on the module's device cpu, found meta", {"query": ones(2, 5, 15, device="meta")}),
+    (ValueError, "key must be on the module's device cpu, found meta", {"key": ones(2, 7, 15, device="meta")}),
+    (ValueError, "query must have at least two dimensions, (…, length, width), found (15,)", {"query": ones(15)}),
+    (ValueError, "query must have the module's width 15, found query (2, 5, 16)", {"query": ones(2, 5, 16)}),
+    (ValueError, "key must have the module's width 15, found key (2, 7, 5)", {"key": ones(2, 7, 5)}),
+    (
+        ValueError,
+        "value must have one row for each key, found key (2, 7, 15), value (2, 6, 15)",
+        {"value": ones(2, 6, 15)},
+    ),
+    (
+        ValueError,
+        "query and attn_mask must have the same device, found query cpu, attn_mask meta",
+        {"attn_mask": ones(5, 7, device="meta").bool()},
+    ),
+]
+WRONG_BATCHES = [
+    (
+        TypeError,
+        "value must have the module's dtype torch.float32, found torch.float64",
+        {"value": ones(2, 7, 15).double()},
+    ),
+    (ValueError, "value must have the module's width 15, found value (2, 7, 3)", {"value": ones(2, 7, 3)}),
+    (ValueError, "value must be on the module's device cpu, found meta", {"value": ones(2, 7, 15, device="meta")}),
+    (ValueError, "query must have three dimensions, (B, length, width), found (5, 15)", {"query": ones(5, 15)}),
+    (ValueError, "key must have three dimensions, (B, length, width), found (1, 2, 7, 15)", {"key": ones(1, 2, 7, 15)}),
+    (ValueError, "value must have three dimensions, (B, length, width), found (7, 15)", {"value": ones(7, 15)}),
+    (
+        ValueError,
+        (
+            "query, key and value must have the same batch size, "
+            "found query (1, 5, 15), key (2, 7, 15), value (2, 7, 15)"
+        ),
+        {"query": ones(1, 5, 15)},
+    ),
+    (
+        ValueError,
+        (
+            "query, key and value must have the same batch size, "
+            "found query (2, 5, 15), key (3, 7, 15), value (2, 7, 15)"
+        ),
+        {"key": ones(3, 7, 15)},
+    ),
+    (
+        ValueError,
+        (
+            "query, key and value must have the same batch size, "
+            "found query (2, 5, 15), key (2, 7, 15), value (1, 7, 15)"
+        ),
+        {"value": ones(1, 7, 15)},
+    ),
+    *[
+        (ValueError, f"{SHAPES}, found {shape}", {"attn_mask": mask(*shape)})
+        for shape in (
+            *[(), (7,), (7, 5), (5, 1), (2, 7), (3, 5, 7), (6, 5, 7), (2, 5, 1), (2, 7, 7)],
+            *[(3, 1, 5, 7), (2, 2, 5, 7), (2, 3, 7, 5), (2, 3, 4, 7), (1, 2, 3, 5, 7)],
+        )
+    ],
+]
+WRONG_ADDITIVE = [
+    (
+        TypeError,
+        "key and value must have the same dtype, found key torch.float32, value torch.float64",
+        {"value": ones(2, 7, 15).double()},
+    ),
+    (TypeError, "projected_key must be a floating-point tensor, found list", {"projected_key": [[1.0]]}),
+    (
+        TypeError,
+        "projected_key must have the module's dtype torch.float32, found torch.float64",
+        {"projected_key": ones(2, 7, 3).double()},
+    ),
+    (
+        ValueError,
+        "key and value must have the same device, found key cpu, value meta",
+        {"value": ones(2, 7, 1, device="meta")},
+    ),
+    (ValueError, "value must have at least two dimensions, (…, length, width), found (7,)", {"value": ones(7)}),
+    (
+        ValueError,
+        "the leading dimensions do not broadcast, found query (2, 5, 15), key (3, 7, 15), value (3, 7, 15)",
+        {
             "key": ones(3, 7, 15),
             "value": ones(3, 7, 15),
         },
-        "projected_key must have the module's width 3, found projected_key (2, 7, 15)": {
-            "projected_key": ones(2, 7, 15)
-        },
-        "projected_key must have one row for each key, found key (2, 7, 15), projected_key (2, 5, 3)": {
-            "projected_key": ones(2, 5, 3)
-        },
-        "projected_key must be on the module's device cpu, found meta": {"projected_key": ones(2, 7, 3, device="meta")},
-        "attn_mask of shape (7, 5) does not broadcast to the weights' shape (2, 5, 7)": {"attn_mask": mask(7, 5)},
-        "attn_mask of shape (2, 1, 5, 7) does not broadcast to the weights' shape (2, 5, 7)": {
-            "attn_mask": mask(2, 1, 5, 7)
-        },
-    },
-}
+    ),
+    (
+        ValueError,
+        "projected_key must have the module's width 3, found projected_key (2, 7, 15)",
+        {"projected_key": ones(2, 7, 15)},
+    ),
+    (
+        ValueError,
+        "projected_key must have one row for each key, found key (2, 7, 15), projected_key (2, 5, 3)",
+        {"projected_key": ones(2, 5, 3)},
+    ),
+    (
+        ValueError,
+        "projected_key must be on the module's device cpu, found meta",
+        {"projected_key": ones(2, 7, 3, device="meta")},
+    ),
+    (
+        ValueError,
+        "attn_mask of shape (7, 5) does not broadcast to the weights' shape (2, 5, 7)",
+        {"attn_mask": mask(7, 5)},
+    ),
+    (
+        ValueError,
+        "attn_mask of shape (2, 1, 5, 7) does not broadcast to the weights' shape (2, 5, 7)",
+        {"attn_mask": mask(2, 1, 5, 7)},
+    ),
+]
 HEADS = {"embed_dim": 15, "num_heads": 3}
-WRONG_HEADS = {
-    TypeError: {
-        "embed_dim must be an integer, found 15.0": {"embed_dim": 15.0},
-        "num_heads must be an integer, found True": {"num_heads": True},
-    },
-    ValueError: {
-        "embed_dim must be at least 1, found 0": {"embed_dim": 0},
-        "num_heads must be at least 1, found 0": {"num_heads": 0},
-        "num_heads must be at least 1, found -3": {"num_heads": -3},
-        "embed_dim must be a multiple of num_heads, found 15 and 4": {"num_heads": 4},
-        "embed_dim must be a multiple of num_heads, found 15 and 30": {"num_heads": 30},
-        "dropout must lie between 0 and 1, found 1.5": {"dropout": 1.5},
-        "dropout must lie between 0 and 1, found -0.5": {"dropout": -0.5},
-    },
-}
+WRONG_HEADS = [
+    (TypeError, "embed_dim must be an integer, found 15.0", {"embed_dim": 15.0}),
+    (TypeError, "num_heads must be an integer, found True", {"num_heads": True}),
+    (ValueError, "embed_dim must be at least 1, found 0", {"embed_dim": 0}),
+    (ValueError, "num_heads must be at least 1, found 0", {"num_heads": 0}),
+    (ValueError, "num_heads must be at least 1, found -3", {"num_heads": -3}),
+    (ValueError, "embed_dim must be a multiple of num_heads, found 15 and 4", {"num_heads": 4}),
+    (ValueError, "embed_dim must be a multiple of num_heads, found 15 and 30", {"num_heads": 30}),
+    (ValueError, "dropout must lie between 0 and 1, found 1.5", {"dropout": 1.5}),
+    (ValueError, "dropout must lie between 0 and 1, found -0.5", {"dropout": -0.5}),
+]
 WIDTHS = {"query_dim": 3, "key_dim": 5, "hidden_dim": 7}
-WRONG_WIDTHS = {
-    TypeError: {
-        "query_dim must be an integer, found 3.0": {"query_dim": 3.0},
-        "key_dim must be an integer, found None": {"key_dim": None},
-        "hidden_dim must be an integer, found '7'": {"hidden_dim": "7"},
-    },
-    ValueError: {
-        "query_dim must be at least 1, found 0": {"query_dim": 0},
-        "key_dim must be at least 1, found -5": {"key_dim": -5},
-        "hidden_dim must be at least 1, found 0": {"hidden_dim": 0},
-        "dropout must lie between 0 and 1, found nan": {"dropout": math.nan},
-    },
-}
-WRONG_ORIGINALS = {
-    TypeError: {"module must be a torch.nn.MultiheadAttention, found Linear": lambda: nn.Linear(15, 15)},
-    ValueError: {
-        "module must have keys and values of its own width 15, found kdim=3, vdim=15": lambda: torch_module(
-            15, 3, kdim=3
-        ),
-        "module must have keys and values of its own width 15, found kdim=15, vdim=5": lambda: torch_module(
-            15, 3, vdim=5
-        ),
-        "module must add no keys of its own, found add_bias_kv": lambda: torch_module(15, 3, add_bias_kv=True),
-        "module must add no keys of its own, found add_zero_attn": lambda: torch_module(15, 3, add_zero_attn=True),
-    },
-}
+WRONG_WIDTHS = [
+    (TypeError, "query_dim must be an integer, found 3.0", {"query_dim": 3.0}),
+    (TypeError, "key_dim must be an integer, found None", {"key_dim": None}),
+    (TypeError, "hidden_dim must be an integer, found '7'", {"hidden_dim": "7"}),
+    (ValueError, "query_dim must be at least 1, found 0", {"query_dim": 0}),
+    (ValueError, "key_dim must be at least 1, found -5", {"key_dim": -5}),
+    (ValueError, "hidden_dim must be at least 1, found 0", {"hidden_dim": 0}),
+    (ValueError, "dropout must lie between 0 and 1, found nan", {"dropout": math.nan}),
+]
+WRONG_ORIGINALS = [
+    (TypeError, "module must be a torch.nn.MultiheadAttention, found Linear", lambda: nn.Linear(15, 15)),
+    (
+        ValueError,
+        "module must have keys and values of its own width 15, found kdim=3, vdim=15",
+        lambda: torch_module(15, 3, kdim=3),
+    ),
+    (
+        ValueError,
+        "module must have keys and values of its own width 15, found kdim=15, vdim=5",
+        lambda: torch_module(15, 3, vdim=5),
+    ),
+    (
+        ValueError,
+        "module must add no keys of its own, found add_bias_kv",
+        lambda: torch_module(15, 3, add_bias_kv=True),
+    ),
+    (
+        ValueError,
+        "module must add no keys of its own, found add_zero_attn",
+        lambda: torch_module(15, 3, add_zero_attn=True),
+    ),
+]
 
 
 @both_paths

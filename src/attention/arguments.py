@@ -9,7 +9,9 @@ INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
 def check_integer(name: str, number) -> None:
-    if not isinstance(number, Integral | torch.SymInt) or isinstance(number, bool):
+    is_integer = isinstance(number, Integral | torch.SymInt) and not isinstance(number, bool)
+    is_traced_size = isinstance(number, Tensor) and torch.jit.is_tracing()  # there a tensor's sizes are tensors too
+    if not (is_integer or is_traced_size):
         raise TypeError(f"{name} must be an integer, found {number!r}")
 
 

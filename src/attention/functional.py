@@ -59,9 +59,9 @@ def unchecked_softmax(scores: Tensor, mask: Tensor | None, dim: int = -1) -> Ten
     if mask is None or not scores.size(dim):
         return scores.softmax(dim, dtype=dtype).to(scores.dtype)
     scores = torch.where(mask, scores, -math.inf)
-    with torch.no_grad():  # a row of −∞ alone becomes a row of 0: its softmax would be NaN, and its gradient too
+    with torch.no_grad():  # a row of −∞ alone is lifted to 0: its softmax would be NaN, and its gradient too
         sees = scores.amax(dim, keepdim=True) > -math.inf
-        scores.clamp_(min=torch.where(sees, -math.inf, 0.0))
+        scores.clamp_min_(torch.where(sees, -math.inf, 0.0))
     return (scores.softmax(dim, dtype=dtype) * sees).to(scores.dtype)
 
 
@@ -105,15 +105,11 @@ def unchecked_weights(
 ) -> Tensor:
     """:func:`attention_weights` without its checks."""
     scale = 1 / math.sqrt(max(query.size(-1), 1)) if scale is None else scale
-    # The score of two float16 vectors can lie beyond float16's largest number.
-    wide_query, wide_key = (tensor.to(_at_least_float32(tensor.dtype)) for tensor in (query, key))
-    with _without_autocast(query.device.type):
-        scores = (wide_query * scale) @ wide_key.mT  # (…, L, S)
     if is_causal and attn_mask is None:
-        return _overwriting_causal_softmax(scores).to(query.dtype)
+        return _overwriting_causal_softmax(_scores(query, key, scale)).to(query.dtype)
     if is_causal:
         attn_mask = attn_mask & lower_triangle(query.size(-2), key.size(-2), device=query.device)
-    return unchecked_softmax(scores, attn_mask).to(query.dtype)
+    return unchecked_softmax(_scores(query, key, scale), attn_mask).to(query.dtype)
 
 
 def scaled_dot_product_attention(
@@ -161,6 +157,13 @@ def scaled_dot_product_attention(
     check_probability("dropout_p", dropout_p)
     weights = unchecked_weights(query, key, attn_mask, is_causal, scale)
     return F.dropout(weights, dropout_p) @ value
+
+
+def _scores(query: Tensor, key: Tensor, scale: float) -> Tensor:
+    """query · keyᵀ · scale (…, L, S), in float32 or better: float16 may not hold the score of two float16 vectors."""
+    dtype = _at_least_float32(query.dtype)
+    with _without_autocast(query.device.type):
+        return (query.to(dtype) * scale) @ key.to(dtype).mT
 
 
 def _overwriting_causal_softmax(scores: Tensor) -> Tensor:

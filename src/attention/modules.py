@@ -156,7 +156,8 @@ class MultiHeadAttention(nn.Module):
 
     def _split(self, tensor: Tensor) -> Tensor:
         """(B, L, E) → (B, H, L, D): the heads' columns apart, then the heads before the tokens."""
-        return tensor.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+        B, L, E = tensor.shape
+        return tensor.view(B, L, self.num_heads, E // self.num_heads).transpose(1, 2)
 
 
 class AdditiveAttention(nn.Module):

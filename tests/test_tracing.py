@@ -1,0 +1,93 @@
+"""Compiled, exported or traced, with lengths left open, everything answers as it does when it is run."""
+
+import pytest
+import torch
+from torch import nn
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.testing import assert_close
+
+import attention
+from attention import causal_mask, padding_mask, window_mask
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning"),  # a check is made once, not recorded
+    pytest.mark.filterwarnings("ignore:`torch.jit.trace:DeprecationWarning"),
+]
+FIRST, SECOND = (2, 5), (3, 9)  # (B, L): traced with the one, asked for the other
+
+
+@pytest.fixture(autouse=True)
+def _on_the_cpu():
+    with torch.device("cpu"):
+        yield
+
+
+class Layers(nn.Module):
+    """Every function and layer, each under a mask that meets is_causal where it can."""
+
+    def __init__(self):
+        super().__init__()
+        self.heads = attention.MultiHeadAttention(12, 3)
+        self.additive = attention.AdditiveAttention(12, 12, 4)
+        self.dot_product, self.last_state = attention.DotProductAttention(), attention.LastState()
+
+    def forward(self, tokens, lengths):
+        length = tokens.size(1)
+        inputs = tokens, tokens, tokens
+        padding = padding_mask(lengths, length)
+        mask = padding & causal_mask(length, length, offset=1) & window_mask(length, 3)
+        return [
+            attention.attention_weights(tokens, tokens, is_causal=True),
+            attention.scaled_dot_product_attention(*inputs, padding, is_causal=True),
+            attention.masked_softmax(tokens @ tokens.mT, mask),
+            attention.nadaraya_watson(*inputs, attn_mask=mask),
+            self.heads(*inputs, padding, is_causal=True)[0],
+            *self.heads(*inputs, padding, is_causal=True, need_weights=True),
+            *self.additive(*inputs, mask),
+            *self.dot_product(*inputs, mask),
+            *self.last_state(*inputs, mask),
+        ]
+
+
+def inputs(B, L):
+    return torch.randn(B, L, 12), torch.randint(0, L + 1, (B,))
+
+
+def exported(layers, strict):
+    B, L = torch.export.Dim("B"), torch.export.Dim("L")
+    shapes = {0: B, 1: L}, {0: B}
+    return torch.export.export(layers, inputs(*FIRST), dynamic_shapes=shapes, strict=strict).module()
+
+
+TRACERS = {
+    "compile": lambda layers: torch.compile(layers, fullgraph=True, backend="eager", dynamic=True),
+    "export": lambda layers: exported(layers, strict=False),
+    "export, strict": lambda layers: exported(layers, strict=True),
+    "jit.trace": lambda layers: torch.jit.trace(layers, inputs(*FIRST), check_trace=False),
+    "make_fx": lambda layers: make_fx(layers, tracing_mode="symbolic", _allow_non_fake_inputs=True)(*inputs(*FIRST)),
+}
+
+
+@pytest.mark.parametrize("trace", TRACERS.values(), ids=TRACERS)
+def test_a_trace_answers_as_what_was_traced(trace):
+    layers = Layers()
+    traced = trace(layers)
+    for shape in (FIRST, SECOND):
+        given = inputs(*shape)
+        assert_close(list(traced(*given)), layers(*given))
+
+
+def test_a_compiled_mask_leaves_its_lengths_open():
+    def kept(new, keys):
+        return causal_mask(new, keys, offset=keys - new)
+
+    compiled = torch.compile(kept, fullgraph=True, backend="eager", dynamic=True)
+    for new, keys in ((3, 5), (2, 7), (4, 4)):
+        assert_close(compiled(new, keys), kept(new, keys))
+
+
+def test_under_autocast_too():
+    layers, given = Layers(), inputs(*FIRST)
+    compiled = torch.compile(layers, fullgraph=True, backend="eager")
+    with torch.autocast("cpu", torch.bfloat16):
+        assert_close(compiled(*given), layers(*given))
