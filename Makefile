@@ -42,7 +42,7 @@ nbval: $(READY) ## re-execute every notebook and compare every output
 		-n 2 --dist loadfile -p no:hypothesispytest book
 
 browser: chromium book ## test the built book in a real browser
-	$(BIN)/python -m pytest tests/browser -n 2 --dist loadfile
+	$(BIN)/python -m pytest tests/browser -n 2 --dist loadgroup
 
 chromium:
 	@command -v "$(CHROMIUM)" > /dev/null || { \
