@@ -78,7 +78,7 @@ def test_a_control_that_queries_set_has_a_state_for_each():
 
 def test_many_weights_are_kept_in_eight_bits():
     torch.manual_seed(0)
-    query, key = torch.randn(2, 3, 8, 48, 16)
+    query, key = torch.randn(2, 3, 8, 48, 16) / 4
     names = [str(word) for word in range(48)]
 
     def layer(number):
@@ -90,6 +90,22 @@ def test_many_weights_are_kept_in_eight_bits():
     steps = np.frombuffer(base64.b64decode(field["numbers"].removeprefix("u1:")), "u1")
     found = low + steps.reshape(3, 8, 48, 48) / 254 * (high - low)
     assert_allclose(found, attention_weights(query, key), atol=0.51 / 254 * (high - low))
+
+
+def test_twelve_layers_of_eight_heads_of_64_words_fit():
+    torch.manual_seed(0)
+    query, key = torch.randn(2, 12, 8, 64, 16)
+    names = [f"word {number}" for number in range(64)]
+    explorer = explore(lambda layer: tokens(attention_weights(query[layer], key[layer]), names, names), layer=(0, 11))
+    assert explorer.widget.payload["panels"][0]["fields"]["values"]["shape"] == [8, 64, 64]
+
+
+def test_peaked_weights_cost_a_bit_where_they_are_nothing():
+    torch.manual_seed(0)
+    weights = (8 * torch.randn(3, 8, 48, 48)).softmax(-1)
+    names = [str(word) for word in range(48)]
+    payload = explore(lambda layer: tokens(weights[layer], names), layer=(0, 2)).widget.payload
+    assert len(json.dumps(payload)) < 0.6 * 3 * 8 * 48 * 48
 
 
 # ------------------------------------------------------------------------------------------------ plane

@@ -171,7 +171,7 @@ def test_a_wrong_last_digit_is_nearly_always_told():
         value = Decimal((sign, (*first, (last + 3) % 10), exponent))
         told.append(any(left.value == value for left in unbacked(page, with_claim(page, section, claim, value))))
     assert len(told) > 20
-    assert sum(told) / len(told) > 0.9
+    assert sum(told) / len(told) > 0.85
 
 
 def test_a_wrong_number_is_told_with_its_sentence_and_what_to_do():

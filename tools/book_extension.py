@@ -68,7 +68,9 @@ def without_font_preloads(head: str) -> Markup:
 
 
 def readable(body: str) -> str:
-    """Replace what screen readers stumble over: lists without terms in signatures, and a role that no list may hold.
+    """Replace what screen readers stumble over.
+
+    Lists without terms in signatures, a role that no list may hold, and one name for all folds in place of their own.
 
     >>> readable('<dt class="sig py"><dl><dd>length</dd></dl></dt><dl><dd>as it was</dd></dl>')
     '<dt class="sig py"><span><span class="sig-line">length</span></span></dt><dl><dd>as it was</dd></dl>'
@@ -79,4 +81,5 @@ def readable(body: str) -> str:
         return re.sub("</?d[ld]>", lambda tag: tags[tag[0]], signature[0])
 
     body = re.sub(r'<dt class="sig .*?</dt>', without_list, body, flags=re.DOTALL)
+    body = body.replace(' aria-label="Toggle hidden content"', "")
     return body.replace('role="doc-biblioentry"', 'role="listitem"')

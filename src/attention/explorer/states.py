@@ -218,14 +218,14 @@ def encode(array: np.ndarray, coarse: str | None = None) -> dict[str, Any]:
     if coarse == "f2" and len(flat) > MANY["f2"] and np.isclose(half, flat, rtol=1e-3, equal_nan=True).all():
         flat, name = half, "f2"
     elif coarse == "u1" and len(flat) > MANY["u1"] and np.isfinite(flat).all():
-        low, high = float(flat.min()), float(flat.max())
+        low, high = min(float(flat.min()), 0.0), float(flat.max())
         flat, name = np.rint(254 * (flat - low) / (high - low or 1)).astype("u1"), "u1"
         packed["scale"] = [low, high]
     else:
         kept = np.isclose(single.astype(np.float64), flat, rtol=1e-6, atol=0, equal_nan=True).all()
         flat, name = (single, "f4") if kept else (flat.astype("<f8"), "f8")
     zero = flat == 0
-    if name != "u1" and zero.sum() * flat.itemsize * 8 > len(flat):
+    if packed.get("scale", [0.0])[0] == 0 and zero.sum() * flat.itemsize * 8 > len(flat):
         packed["zeros"] = _base64(np.packbits(zero, bitorder="little"))
         flat = flat[~zero]
     return {"numbers": f"{name}:{_base64(flat)}", **packed}
@@ -259,13 +259,18 @@ def _short(value: float) -> float:
 
 
 def _check_size(packed: list[dict[str, Any]], controls: Sequence[Control]) -> None:
-    sizes = [(len(json.dumps(field)), field["over"]) for panel in packed for field in panel["fields"].values()]
+    sizes = [(_size(field), field["over"]) for panel in packed for field in panel["fields"].values()]
     total = sum(size for size, _ in sizes) + sum(len(json.dumps(control.payload())) for control in controls)
     if total <= MOST_BYTES:
         return
     _, over = max(sizes, key=lambda size: size[0])
     advice = f"coarsen {_largest([controls[axis] for axis in over]).name}" if over else "draw fewer numbers"
     raise ValueError(f"the explorer needs {total / 1000:,.0f} kB, more than {MOST_BYTES / 1000:.0f} kB: {advice}")
+
+
+def _size(field: dict[str, Any]) -> int:
+    """How much a field counts, in bytes; weights in eight bits count half, as there is nothing left to coarsen."""
+    return len(json.dumps(field)) // (2 if "scale" in field else 1)
 
 
 def _largest(controls: Sequence[Control]) -> Control:

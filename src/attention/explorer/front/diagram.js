@@ -100,7 +100,7 @@ function route(from, to, all) {
   const way = sideways ? Math.sign(toX - fromX) : Math.sign(toY - fromY);
   const start = sideways ? [fromX + (way * from.width) / 2, fromY] : [fromX, fromY + (way * from.height) / 2];
   const stop = sideways ? [toX - (way * to.width) / 2, toY] : [toX, toY - (way * to.height) / 2];
-  const isInside = ([x, y], box) => x > box.left - 4 && x < box.left + box.width + 4 && y > box.top - 4 && y < box.top + box.height + 4;
+  const isInside = (/** @type {number[]} */ [x, y], box) => x > box.left - 4 && x < box.left + box.width + 4 && y > box.top - 4 && y < box.top + box.height + 4;
   const between = [0.1, 0.3, 0.5, 0.7, 0.9].map((part) => [0, 1].map((axis) => start[axis] + part * (stop[axis] - start[axis])));
   const blocks = all.filter((box) => box !== from && box !== to && between.some((point) => isInside(point, box)));
   if (!blocks.length) {

@@ -1,4 +1,4 @@
-/* The attention explorer: draws what Python computed, and computes nothing itself.
+/** The attention explorer: draws what Python computed, and computes nothing itself.
  *
  * These files are one program, joined in the order of front.py: a page's classic script, which loads from disk, and the
  * text of a notebook's anywidget. A payload holds the controls and, for every state of them, the panels' numbers.
@@ -35,7 +35,7 @@ function decodeDense(numbers, scale) {
   return Float32Array.from(new Uint8Array(raw), (step) => (step === 255 ? NaN : low + (step / 254) * (high - low)));
 }
 
-/** The numbers of a packed field, its zeros put back in where they were kept apart as bits. */
+/** The numbers of a packed field, its zeros put back in where they were kept apart as bits. @param {Packed} packed */
 function decodeNumbers({ numbers, scale, zeros }) {
   const dense = decodeDense(numbers, scale);
   if (!zeros) return dense;

@@ -38,6 +38,7 @@ function plane(read, hand) {
     draw();
   }
 
+  /** @returns {[number, number]} */
   const tip = (vectors, i) => [vectors[2 * i], vectors[2 * i + 1]];
 
   function sentence() {
@@ -98,7 +99,7 @@ function plane(read, hand) {
     if (handle) set(grip, { "data-color": now.colors[names.indexOf(handle.name)] });
   }
 
-  function drawArrow(path, [x, y], head) {
+  function drawArrow(path, [x, y], head = null) {
     const [fromX, fromY, toX, toY] = [plot.px(0), plot.py(0), plot.px(x), plot.py(y)];
     const length = Math.hypot(toX - fromX, toY - fromY);
     if (!Number.isFinite(length) || length < 1) {
