@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from attention import DotProductAttention, LastState, scaled_dot_product_attention
+from attention import AdditiveAttention, DotProductAttention, LastState, scaled_dot_product_attention
+from attention.contexts import ProjectsKeys
 from refusals import mistakes, refuses
 
 assert_equal = functools.partial(assert_close, rtol=0, atol=0)
@@ -62,6 +63,40 @@ def test_what_the_last_state_may_not_see_gives_zeros():
     output, weights = LastState()(query, key, value, torch.zeros(7, dtype=torch.bool))
     assert not output.any()
     assert not weights.any()
+
+
+class Wrapped(torch.nn.Module):
+    """An attention of somebody else's, that can do no more than be called."""
+
+    def __init__(self, attend):
+        super().__init__()
+        self.attend = attend
+
+    def forward(self, query, key, value, attn_mask=None):
+        return self.attend(query, key, value, attn_mask)
+
+
+class Subclass(AdditiveAttention):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("attend", "projects"),
+    [
+        (AdditiveAttention(5, 5, 3), True),
+        (Subclass(5, 5, 3), True),
+        (DotProductAttention(), False),
+        (LastState(), False),
+        (Wrapped(AdditiveAttention(5, 5, 3)), False),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_whether_an_attention_projects_keys_can_be_asked(attend, projects):
+    assert isinstance(attend, ProjectsKeys) == projects
+    query, key, value = (tensor.float() for tensor in inputs())
+    expected = attend(query, key, value)
+    if projects:
+        assert_close(attend(query, key, value, projected_key=attend.project_keys(key)), expected)
 
 
 def ones(*shape, **options):

@@ -3,13 +3,13 @@
 from numbers import Integral
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
 def check_integer(name: str, number) -> None:
-    if not isinstance(number, Integral) or isinstance(number, bool):
+    if not isinstance(number, Integral | torch.SymInt) or isinstance(number, bool):
         raise TypeError(f"{name} must be an integer, found {number!r}")
 
 
@@ -53,12 +53,16 @@ def check_mask(name: str, mask, weights_shape: tuple[int, ...]) -> None:
             f"{name} of shape {found} must have all dimensions of the weights' shape {wanted}, or at most two: "
             f"one mask a batch row is {name}.unsqueeze(1), one mask a head is {name}.unsqueeze(0)"
         )
-    try:
-        fits = torch.broadcast_shapes(found, wanted) == torch.Size(wanted)
-    except RuntimeError:
-        fits = False
-    if not fits:
+    pairs = zip(reversed(found), reversed(wanted), strict=False)
+    if len(found) > len(wanted) or any(size not in (1, full) for size, full in pairs):
         raise ValueError(f"{name} of shape {found} does not broadcast to the weights' shape {wanted}")
+
+
+def check_attn_mask(attn_mask, query: Tensor, weights_shape: tuple[int, ...]) -> None:
+    """Raise unless ``attn_mask`` is None, or a mask that fits the weights and lies where the query does."""
+    if attn_mask is not None:
+        check_mask("attn_mask", attn_mask, weights_shape)
+        check_same("device", query=query, attn_mask=attn_mask)
 
 
 def check_query_key(query: Tensor, key: Tensor) -> tuple[int, ...]:
@@ -86,27 +90,43 @@ def check_rows(key: Tensor, value: Tensor) -> None:
         raise ValueError(f"value must have one row for each key, found {shapes(key=key, value=value)}")
 
 
-def check_batches(query: Tensor, key: Tensor, value: Tensor, weight: Tensor) -> None:
-    """Raise unless the three are batches (B, length, width) of one size that layers with this weight can project."""
+def check_batches(query: Tensor, key: Tensor, value: Tensor, layer: nn.Linear) -> None:
+    """Raise unless the three are batches (B, length, width) of one size that layers such as this one can project."""
     for name, tensor in (("query", query), ("key", key), ("value", value)):
-        check_input(name, tensor, weight)
+        check_projectable(name, tensor, layer)
         if tensor.dim() != 3:
             raise ValueError(f"{name} must have three dimensions, (B, length, width), found {tuple(tensor.shape)}")
     if not query.size(0) == key.size(0) == value.size(0):
-        told = shapes(query=query, key=key, value=value)
-        raise ValueError(f"query, key and value must have the same batch size, found {told}")
+        found = shapes(query=query, key=key, value=value)
+        raise ValueError(f"query, key and value must have the same batch size, found {found}")
     check_rows(key, value)
 
 
-def check_input(name: str, tensor: Tensor, weight: Tensor) -> None:
-    """Raise unless a layer with this weight can project the tensor. Where autocast is on, it sees to the dtype."""
+def check_projectable(name: str, tensor: Tensor, layer: nn.Linear) -> None:
+    """Raise unless the layer can project the tensor."""
     check_matrix(name, tensor)
+    if isinstance(layer.weight, Tensor):  # of a quantised layer it is a method
+        _check_device_and_dtype(name, tensor, layer.weight)
+    _check_width(name, tensor, layer.in_features)
+
+
+def check_input(name: str, tensor: Tensor, weight: Tensor) -> None:
+    """Raise unless a layer with this weight can project the tensor."""
+    check_matrix(name, tensor)
+    _check_device_and_dtype(name, tensor, weight)
+    _check_width(name, tensor, weight.size(-1))
+
+
+def _check_device_and_dtype(name: str, tensor: Tensor, weight: Tensor) -> None:
     if tensor.device != weight.device:
         raise ValueError(f"{name} must be on the module's device {weight.device}, found {tensor.device}")
-    if tensor.dtype != weight.dtype and not _autocasts(tensor.device.type):
+    if tensor.dtype != weight.dtype and not _autocast_unites(tensor, weight):
         raise TypeError(f"{name} must have the module's dtype {weight.dtype}, found {tensor.dtype}")
-    if tensor.size(-1) != weight.size(-1):
-        raise ValueError(f"{name} must have the module's width {weight.size(-1)}, found {shapes(**{name: tensor})}")
+
+
+def _check_width(name: str, tensor: Tensor, width: int) -> None:
+    if tensor.size(-1) != width:
+        raise ValueError(f"{name} must have the module's width {width}, found {shapes(**{name: tensor})}")
 
 
 def check_matrix(name: str, tensor: Tensor) -> None:
@@ -126,42 +146,58 @@ def check_integers(name: str, tensor: Tensor) -> None:
         raise TypeError(f"{name} must be a tensor of integers, found {_kind(tensor)}")
 
 
-def check_ids(name: str, ids: Tensor, weight: Tensor) -> None:
-    """Raise unless these are ids (B, length), at least one, for which an embedding with this weight has rows."""
+def check_ids(name: str, ids: Tensor, weight: Tensor, dims: int = 2) -> None:
+    """Raise unless these are ids (B, length), or (B,) for one dimension, for which an embedding's weight has rows.
+
+    Their numbers are looked at on the CPU alone. Reading them from an accelerator would stop the host until all earlier
+    work is done, and a graph that is being compiled has no numbers yet; there the embedding has to refuse.
+    """
     check_integers(name, ids)
-    if ids.dim() != 2 or not ids.numel():
-        raise ValueError(f"{name} must have shape (B, length) with at least one id, found {tuple(ids.shape)}")
+    if ids.dim() != dims or not ids.numel():
+        shape = "(B,)" if dims == 1 else "(B, length)"
+        raise ValueError(f"{name} must have shape {shape} with at least one id, found {tuple(ids.shape)}")
     if ids.device != weight.device:
         raise ValueError(f"{name} must be on the module's device {weight.device}, found {ids.device}")
+    if not can_be_read(ids):
+        return
     least, most = ids.aminmax()
     if least < 0 or most >= len(weight):
         raise ValueError(f"{name} must hold ids from 0 to {len(weight) - 1}, found {int(least)} to {int(most)}")
 
 
-def check_lengths(lengths: Tensor, source: Tensor) -> None:
-    """Raise unless there is one length for each source (B, S), from 1 to S."""
+def check_lengths(lengths: Tensor, source: Tensor) -> Tensor:
+    """Raise unless there is one length for each source (B, S), from 1 to S; return them on the CPU.
+
+    PyTorch packs sequences by lengths on the CPU, so lengths on an accelerator are read once, here, and not again.
+    """
     check_integers("lengths", lengths)
     if lengths.shape != source.shape[:1]:
         raise ValueError(f"lengths must have one number a source, found {shapes(lengths=lengths, source=source)}")
+    lengths = lengths.cpu()
     shortest, longest = lengths.aminmax()
     if shortest < 1 or longest > source.size(1):
         found = f"{int(shortest)} to {int(longest)}"
         raise ValueError(f"lengths must lie between 1 and the source's length {source.size(1)}, found {found}")
+    return lengths
 
 
 def check_same(attribute: str, **tensors: Tensor) -> None:
     """Raise unless the tensors agree in ``dtype`` (a TypeError) or ``device`` (a ValueError)."""
     found = {name: getattr(tensor, attribute) for name, tensor in tensors.items()}
-    if len(set(found.values())) > 1:
-        told = ", ".join(f"{name} {which}" for name, which in found.items())
-        error = TypeError if attribute == "dtype" else ValueError
-        raise error(f"{' and '.join(found)} must have the same {attribute}, found {told}")
+    if len(set(found.values())) == 1 or (attribute == "dtype" and _autocast_unites(*tensors.values())):
+        return
+    error = TypeError if attribute == "dtype" else ValueError
+    listed = ", ".join(f"{name} {which}" for name, which in found.items())
+    raise error(f"{' and '.join(found)} must have the same {attribute}, found {listed}")
 
 
-def broadcast(**tensors: Tensor) -> torch.Size:
+def broadcast(**tensors: Tensor) -> tuple[int, ...]:
     """The leading dimensions of the tensors, broadcast with each other."""
+    first, *others = (tensor.shape[:-2] for tensor in tensors.values())
+    if all(other == first for other in others):
+        return first  # as a rule; broadcast_shapes takes its time
     try:
-        return torch.broadcast_shapes(*(tensor.shape[:-2] for tensor in tensors.values()))
+        return torch.broadcast_shapes(first, *others)
     except RuntimeError:
         raise ValueError(f"the leading dimensions do not broadcast, found {shapes(**tensors)}") from None
 
@@ -174,5 +210,16 @@ def _kind(thing) -> object:
     return thing.dtype if isinstance(thing, Tensor) else type(thing).__name__
 
 
-def _autocasts(device_type: str) -> bool:
+def is_autocast(device_type: str) -> bool:
     return torch.amp.is_autocast_available(device_type) and torch.is_autocast_enabled(device_type)
+
+
+def can_be_read(tensor: Tensor) -> bool:
+    """Whether the tensor's numbers can be looked at now, and no accelerator has to be waited for."""
+    is_traced = torch.compiler.is_compiling() or torch.jit.is_tracing()
+    return type(tensor) is Tensor and tensor.device.type == "cpu" and not is_traced
+
+
+def _autocast_unites(*tensors: Tensor) -> bool:
+    """Whether autocast brings these to one dtype: float64 it leaves alone."""
+    return is_autocast(tensors[0].device.type) and all(tensor.dtype != torch.float64 for tensor in tensors)

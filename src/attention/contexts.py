@@ -1,14 +1,43 @@
-"""What a decoder may look at its source with: layers with the interface of :class:`AdditiveAttention`.
+"""What a decoder looks at its source with: the contract, and two layers that keep it.
 
 Dimensions: … leading, L queries, S keys, D query and key width, Dv value width.
 """
 
-import torch
-from torch import Tensor, nn
-from torch.nn.functional import dropout
+from typing import Protocol, runtime_checkable
 
-from attention.arguments import check_mask, check_probability, check_query_key, check_same, check_value
-from attention.functional import attention_weights
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from attention.arguments import check_attn_mask, check_probability, check_query_key, check_value
+from attention.functional import unchecked_weights
+
+
+class Attention(Protocol):
+    """What a decoder asks of its attention: a context for each query, and the weights that it was averaged with.
+
+    :class:`DotProductAttention`, :class:`LastState` and :class:`AdditiveAttention` answer so, and any layer of yours
+    that does can take their place.
+    """
+
+    def __call__(
+        self, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """From (…, L, D), (…, S, D), (…, S, Dv) and (…, L, S) to the output (…, L, Dv) and the weights (…, L, S)."""
+        ...
+
+
+@runtime_checkable
+class ProjectsKeys(Protocol):
+    """What an attention has besides if part of its work depends on the keys alone.
+
+    A decoder asks the same keys at every step. Of an attention with this method it has the keys projected once, and
+    hands the result to each call as ``projected_key``. :class:`AdditiveAttention` is one; ``isinstance`` tells.
+    """
+
+    def project_keys(self, key: Tensor) -> Tensor:
+        """From keys (…, S, D) to what the call takes as ``projected_key``."""
+        ...
 
 
 class DotProductAttention(nn.Module):
@@ -50,12 +79,12 @@ class DotProductAttention(nn.Module):
             zeros for both.
 
         Raises:
-            TypeError, ValueError: as :func:`attention_weights`; also a value that has not one row for each key.
+            TypeError, ValueError: as :func:`attention_weights`; also if the value does not have one row for each key.
         """
-        check_query_key(query, key)
+        check_attn_mask(attn_mask, query, check_query_key(query, key))
         check_value(query, key, value)
-        weights = attention_weights(query, key, attn_mask)
-        return dropout(weights, self.dropout, self.training) @ value, weights
+        weights = unchecked_weights(query, key, attn_mask)
+        return F.dropout(weights, self.dropout, self.training) @ value, weights
 
 
 class LastState(nn.Module):
@@ -76,11 +105,10 @@ class LastState(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Return the value (…, L, Dv) of the last key and weights (…, L, S), as :class:`DotProductAttention` does."""
         weights_shape = check_query_key(query, key)
+        check_attn_mask(attn_mask, query, weights_shape)
         check_value(query, key, value)
         visible = torch.ones(weights_shape, dtype=query.dtype, device=query.device)
         if attn_mask is not None:
-            check_mask("attn_mask", attn_mask, weights_shape)
-            check_same("device", query=query, attn_mask=attn_mask)
             visible = visible * attn_mask
         weights = visible * (visible.flip(-1).cumsum(-1).flip(-1) == 1)  # 1 where none behind it is visible
         return weights @ value, weights

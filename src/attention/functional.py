@@ -4,29 +4,32 @@ Dimensions: … leading (batch, heads), L queries, S keys, D query and key width
 the softmax, *weights* leave it.
 """
 
+import contextlib
 import math
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
-from torch.nn.functional import dropout
 
 from attention.arguments import (
+    check_attn_mask,
     check_floating,
     check_mask,
     check_probability,
     check_query_key,
     check_same,
     check_value,
+    is_autocast,
 )
-from attention.masks import causal_mask
+from attention.masks import lower_triangle
 
 
 def masked_softmax(scores: Tensor, mask: Tensor | None = None, dim: int = -1) -> Tensor:
     """Turn scores into weights that sum to 1 over what the mask lets through.
 
     ``weights = exp(scores) · mask / Σ exp(scores) · mask``, computed stably. A row with nothing to attend to
-    is all zeros and its gradient is zero; ``scores`` is never changed; float16 and bfloat16 are computed in
-    float32.
+    is all zeros and its gradient is zero: a row that is hidden, or whose visible scores are all −∞. Without a mask
+    this is PyTorch's softmax. ``scores`` is never changed; float16 and bfloat16 are computed in float32.
 
     Args:
         scores: floating point, (…, L, S).
@@ -37,7 +40,7 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None, dim: int = -1) ->
         weights, of the scores' shape, dtype and device.
 
     Raises:
-        TypeError: the scores are no floating-point tensor, or the mask is not boolean.
+        TypeError: the scores are not a floating-point tensor, or the mask is not boolean.
         ValueError: the mask does not broadcast to the scores' shape, or lies on another device.
 
     >>> masked_softmax(torch.zeros(2, 2), torch.tensor([[True, False], [False, False]])).tolist()
@@ -47,8 +50,19 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None, dim: int = -1) ->
     if mask is not None:
         check_mask("mask", mask, scores.shape)
         check_same("device", scores=scores, mask=mask)
-        scores = scores.clone()
-    return _overwriting_softmax(scores, mask, dim).to(scores.dtype)
+    return unchecked_softmax(scores, mask, dim)
+
+
+def unchecked_softmax(scores: Tensor, mask: Tensor | None, dim: int = -1) -> Tensor:
+    """:func:`masked_softmax` without its checks."""
+    dtype = _at_least_float32(scores.dtype)
+    if mask is None or not scores.size(dim):
+        return scores.softmax(dim, dtype=dtype).to(scores.dtype)
+    scores = torch.where(mask, scores, -math.inf)
+    with torch.no_grad():  # a row of −∞ alone becomes a row of 0: its softmax would be NaN, and its gradient too
+        sees = scores.amax(dim, keepdim=True) > -math.inf
+        scores.clamp_(min=torch.where(sees, -math.inf, 0.0))
+    return (scores.softmax(dim, dtype=dtype) * sees).to(scores.dtype)
 
 
 def attention_weights(
@@ -69,10 +83,12 @@ def attention_weights(
         scale: factor on the scores; 1/√D when not given.
 
     Returns:
-        weights (…, L, S); each row sums to 1, or is all zeros where the mask hides every key.
+        weights (…, L, S) of the query's dtype, computed in float32 or better, under autocast too; each row sums to 1,
+        or is all zeros where the mask hides every key.
 
     Raises:
-        TypeError: query and key are no floating-point tensors of one dtype, or the mask is not boolean.
+        TypeError: query and key are not floating-point tensors of one dtype (under autocast, which leaves float64
+            alone, they may differ in others), or the mask is not boolean.
         ValueError: shapes or devices that do not fit, with both named.
 
     Source: Vaswani et al. (2017), equation 1.
@@ -80,18 +96,24 @@ def attention_weights(
     >>> attention_weights(torch.zeros(1, 4), torch.randn(2, 4)).tolist()
     [[0.5, 0.5]]
     """
-    weights_shape = check_query_key(query, key)
-    if attn_mask is not None:
-        check_mask("attn_mask", attn_mask, weights_shape)
-        check_same("device", query=query, attn_mask=attn_mask)
-        if is_causal:
-            attn_mask = attn_mask & causal_mask(*weights_shape[-2:], device=query.device)
+    check_attn_mask(attn_mask, query, check_query_key(query, key))
+    return unchecked_weights(query, key, attn_mask, is_causal, scale)
+
+
+def unchecked_weights(
+    query: Tensor, key: Tensor, attn_mask: Tensor | None, is_causal: bool = False, scale: float | None = None
+) -> Tensor:
+    """:func:`attention_weights` without its checks."""
     scale = 1 / math.sqrt(max(query.size(-1), 1)) if scale is None else scale
-    # A score of two float16 vectors can lie beyond float16's largest number.
-    scores = (_at_least_float32(query) * scale) @ _at_least_float32(key).mT
-    only_causal = is_causal and attn_mask is None
-    weights = _overwriting_causal_softmax(scores) if only_causal else _overwriting_softmax(scores, attn_mask)
-    return weights.to(query.dtype)
+    # The score of two float16 vectors can lie beyond float16's largest number.
+    wide_query, wide_key = (tensor.to(_at_least_float32(tensor.dtype)) for tensor in (query, key))
+    with _without_autocast(query.device.type):
+        scores = (wide_query * scale) @ wide_key.mT  # (…, L, S)
+    if is_causal and attn_mask is None:
+        return _overwriting_causal_softmax(scores).to(query.dtype)
+    if is_causal:
+        attn_mask = attn_mask & lower_triangle(query.size(-2), key.size(-2), device=query.device)
+    return unchecked_softmax(scores, attn_mask).to(query.dtype)
 
 
 def scaled_dot_product_attention(
@@ -122,11 +144,11 @@ def scaled_dot_product_attention(
         scale: factor on the scores; 1/√D when not given.
 
     Returns:
-        output (…, L, Dv).
+        output (…, L, Dv); of the inputs' dtype, or of autocast's where that is on.
 
     Raises:
-        TypeError, ValueError: as :func:`attention_weights`; also a value that has not one row for each key,
-            or a ``dropout_p`` outside 0 … 1.
+        TypeError, ValueError: as :func:`attention_weights`; also if the value does not have one row for each key, or
+            ``dropout_p`` lies outside 0 … 1.
 
     Source: Vaswani et al. (2017), equation 1.
 
@@ -134,31 +156,28 @@ def scaled_dot_product_attention(
     >>> scaled_dot_product_attention(query, key, torch.tensor([[10.0], [5.0]])).tolist()
     [[7.5]]
     """
-    check_query_key(query, key)
+    check_attn_mask(attn_mask, query, check_query_key(query, key))
     check_value(query, key, value)
     check_probability("dropout_p", dropout_p)
-    weights = attention_weights(query, key, attn_mask, is_causal, scale=scale)
-    return dropout(weights, dropout_p) @ value
-
-
-def _overwriting_softmax(scores: Tensor, mask: Tensor | None, dim: int = -1) -> Tensor:
-    """:func:`masked_softmax` of scores that nobody else holds: they are large, and a copy of them takes its time."""
-    scores = _at_least_float32(scores)
-    if mask is None:
-        return scores.softmax(dim)
-    with torch.no_grad():  # what is hidden has a weight of 0, so its gradient is 0 without a record of this step
-        # The lowest finite number, not -inf: a row of -inf would be NaN, in the backward pass too.
-        scores.masked_fill_(~mask, torch.finfo(scores.dtype).min)
-    return scores.softmax(dim) * mask
+    weights = unchecked_weights(query, key, attn_mask, is_causal, scale)
+    return F.dropout(weights, dropout_p) @ value
 
 
 def _overwriting_causal_softmax(scores: Tensor) -> Tensor:
-    """The same for the causal mask, a quarter faster: each query sees the first key, so no row is all -inf."""
-    with torch.no_grad():
+    """The softmax over keys 0 … i alone, a quarter faster than with a mask; the scores are overwritten.
+
+    Each query sees the first key, so no row is all −∞.
+    """
+    with torch.no_grad():  # the weight of what is hidden is 0, so its gradient is 0 without a record of this step
         scores.tril_()  # first, as NaN - inf is NaN
         scores += torch.full(scores.shape[-2:], -math.inf, dtype=scores.dtype, device=scores.device).triu(1)
     return scores.softmax(-1)
 
 
-def _at_least_float32(tensor: Tensor) -> Tensor:
-    return tensor.to(torch.promote_types(tensor.dtype, torch.float32))
+def _at_least_float32(dtype: torch.dtype) -> torch.dtype:
+    return torch.promote_types(dtype, torch.float32)
+
+
+def _without_autocast(device_type: str):
+    """Where autocast is on it would cast the two tensors of a product down, whatever they are."""
+    return torch.autocast(device_type, enabled=False) if is_autocast(device_type) else contextlib.nullcontext()

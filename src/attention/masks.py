@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from attention.arguments import check_boolean, check_count, check_integer, check_integers
+from attention.arguments import can_be_read, check_boolean, check_count, check_integer, check_integers
 
 
 def causal_mask(length: int, key_length: int | None = None, *, offset: int = 0, device=None) -> Tensor:
@@ -32,6 +32,11 @@ def causal_mask(length: int, key_length: int | None = None, *, offset: int = 0, 
     check_count("length", length)
     check_count("key_length", key_length)
     check_integer("offset", offset)
+    return lower_triangle(length, key_length, offset, device=device)
+
+
+def lower_triangle(length: int, key_length: int, offset: int = 0, *, device=None) -> Tensor:
+    """:func:`causal_mask` without its checks."""
     return torch.ones(length, key_length, dtype=torch.bool, device=device).tril(offset)
 
 
@@ -48,7 +53,8 @@ def padding_mask(lengths: Tensor, length: int) -> Tensor:
 
     Raises:
         TypeError: ``lengths`` is not an integer tensor.
-        ValueError: ``lengths`` has another shape, or a length outside 0 … S.
+        ValueError: ``lengths`` has another shape, or a length outside 0 … S. On an accelerator, and while the function
+            is compiled or traced, the lengths are not looked at: above S counts as S there, and below 0 as 0.
 
     >>> padding_mask(torch.tensor([1, 3]), 3).int().tolist()
     [[[1, 0, 0]], [[1, 1, 1]]]
@@ -57,11 +63,11 @@ def padding_mask(lengths: Tensor, length: int) -> Tensor:
     check_integers("lengths", lengths)
     if lengths.dim() not in (1, 2):
         raise ValueError(f"lengths must have shape (B,) or (B, L), found {tuple(lengths.shape)}")
-    if lengths.numel() and not lengths.is_meta:
+    if can_be_read(lengths) and lengths.numel():
         shortest, longest = lengths.aminmax()
         if shortest < 0 or longest > length:
             raise ValueError(f"lengths must lie between 0 and length={length}, found {int(shortest)} to {int(longest)}")
-    lengths = lengths.unsqueeze(-1) if lengths.dim() == 2 else lengths[:, None, None]
+    lengths = lengths[:, None, None] if lengths.dim() == 1 else lengths.unsqueeze(-1)  # (B, 1, 1) or (B, L, 1)
     return torch.arange(length, device=lengths.device) < lengths
 
 
@@ -83,7 +89,7 @@ def window_mask(length: int, window: int, *, device=None) -> Tensor:
     """
     check_count("length", length)
     check_count("window", window, least=1)
-    return causal_mask(length, device=device).triu(1 - window)
+    return lower_triangle(length, length, device=device).triu(1 - window)
 
 
 def with_heads(attn_mask: Tensor, weights_shape: tuple[int, ...]) -> Tensor:

@@ -6,23 +6,22 @@ Dimensions: B batch, H heads, L queries, S keys, E width, D = E / H width of a h
 import math
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.nn.functional import dropout
-from torch.nn.functional import scaled_dot_product_attention as fused_attention
 
 from attention.arguments import (
     broadcast,
+    check_attn_mask,
     check_batches,
     check_count,
-    check_input,
-    check_mask,
     check_probability,
+    check_projectable,
     check_same,
     check_value,
     shapes,
 )
-from attention.functional import attention_weights, masked_softmax
-from attention.masks import causal_mask, with_heads
+from attention.functional import unchecked_softmax, unchecked_weights
+from attention.masks import lower_triangle, with_heads
 
 
 class MultiHeadAttention(nn.Module):
@@ -39,7 +38,7 @@ class MultiHeadAttention(nn.Module):
         bias: whether the four projections add a bias.
 
     Raises:
-        TypeError: a count is no integer.
+        TypeError: a count is not an integer.
         ValueError: a count is not positive, E is not a multiple of H, or ``dropout`` lies outside 0 … 1.
 
     Source: Vaswani et al. (2017), section 3.2.2.
@@ -65,8 +64,9 @@ class MultiHeadAttention(nn.Module):
         self.out_proj = nn.Linear(embed_dim, embed_dim, bias)
         for projection in (self.q_proj, self.k_proj, self.v_proj):
             nn.init.xavier_uniform_(projection.weight, gain=math.sqrt(0.5))  # as one (3E, E) matrix is drawn
-        for projection in self.children() if bias else ():
-            nn.init.zeros_(projection.bias)
+        if bias:
+            for projection in (self.q_proj, self.k_proj, self.v_proj, self.out_proj):
+                nn.init.zeros_(projection.bias)
 
     def forward(
         self,
@@ -93,35 +93,41 @@ class MultiHeadAttention(nn.Module):
 
         Returns:
             output (B, L, E), and weights (B, H, L, S) from before dropout, or None. A query that may attend to
-            nothing has weights of zero and the bias of ``out_proj`` for its output.
+            nothing has weights of zero and the bias of ``out_proj`` for its output. Both have the module's dtype, or
+            autocast's where that is on; the scores are computed in float32 or better.
 
         Raises:
-            TypeError: a tensor of another dtype than the module's, or a mask that is not boolean.
+            TypeError: a tensor of another dtype than the module's (under autocast any but float64 will do), or a mask
+                that is not boolean.
             ValueError: shapes or devices that do not fit.
         """
-        check_batches(query, key, value, self.q_proj.weight)
-        query, key, value = map(self._split, (self.q_proj(query), self.k_proj(key), self.v_proj(value)))
+        check_batches(query, key, value, self.q_proj)
         if attn_mask is not None:
-            attn_mask = with_heads(attn_mask, (*query.shape[:3], key.size(2)))
+            attn_mask = with_heads(attn_mask, (query.size(0), self.num_heads, query.size(1), key.size(1)))
             check_same("device", query=query, attn_mask=attn_mask)
+        q = self._split(self.q_proj(query))  # (B, H, L, D)
+        k = self._split(self.k_proj(key))  # (B, H, S, D)
+        v = self._split(self.v_proj(value))  # (B, H, S, D)
         dropout_p = self.dropout if self.training else 0.0
+        weights = None
         if need_weights:
-            weights = attention_weights(query, key, attn_mask, is_causal)
-            heads = dropout(weights, dropout_p) @ value
+            weights = unchecked_weights(q, k, attn_mask, is_causal)  # (B, H, L, S)
+            heads = F.dropout(weights, dropout_p) @ v  # (B, H, L, D)
         else:
-            weights = None
-            heads = _fused(query, key, value, attn_mask, dropout_p, is_causal)
-        return self.out_proj(heads.transpose(1, 2).flatten(2)), weights
+            heads = _fused_attention(q, k, v, attn_mask, dropout_p, is_causal)  # (B, H, L, D)
+        return self.out_proj(heads.transpose(1, 2).flatten(2)), weights  # (B, L, E)
 
     @classmethod
     def from_torch(cls, module: nn.MultiheadAttention) -> "MultiHeadAttention":
-        """Copy PyTorch's module: its weights, dropout, dtype, device and mode; batch first, whatever it has.
+        """Copy PyTorch's module: its weights and which of them are frozen, its dropout, dtype, device and mode.
+
+        The copy is batch first, whatever the original is.
 
         Args:
             module: whose masks, unlike this module's, say True where a query may *not* attend.
 
         Raises:
-            TypeError: the module is no :class:`torch.nn.MultiheadAttention`.
+            TypeError: the module is not a :class:`torch.nn.MultiheadAttention`.
             ValueError: it was made with another ``kdim`` or ``vdim``, with ``add_bias_kv`` or ``add_zero_attn``.
 
         >>> theirs, tokens = nn.MultiheadAttention(6, 2, batch_first=True), torch.randn(1, 5, 6)
@@ -130,14 +136,22 @@ class MultiHeadAttention(nn.Module):
         True
         """
         _check_torch(module)
-        state = {}
-        for kind in ("weight",) if module.in_proj_bias is None else ("weight", "bias"):
-            parts = *getattr(module, f"in_proj_{kind}").chunk(3), getattr(module.out_proj, kind)
-            for name, part in zip(("q", "k", "v", "out"), parts, strict=True):
-                state[f"{name}_proj.{kind}"] = part.detach().clone()
-        with torch.device("meta"):  # nothing to draw: the weights are there
-            ours = cls(module.embed_dim, module.num_heads, module.dropout, module.in_proj_bias is not None)
-        ours.load_state_dict(state, assign=True)
+        like, bias = module.out_proj.weight, module.in_proj_bias is not None
+        with torch.random.fork_rng(devices=[]), torch.device(like.device):  # what is drawn is overwritten
+            ours = cls(module.embed_dim, module.num_heads, module.dropout, bias).to(like.dtype)
+        q, k, v = module.in_proj_weight.chunk(3)  # (3E, E) → three times (E, E)
+        frozen = not module.in_proj_weight.requires_grad
+        _copy(q, ours.q_proj.weight, frozen)
+        _copy(k, ours.k_proj.weight, frozen)
+        _copy(v, ours.v_proj.weight, frozen)
+        _copy(module.out_proj.weight, ours.out_proj.weight, not module.out_proj.weight.requires_grad)
+        if bias:
+            q, k, v = module.in_proj_bias.chunk(3)  # (3E,) → three times (E,)
+            frozen = not module.in_proj_bias.requires_grad
+            _copy(q, ours.q_proj.bias, frozen)
+            _copy(k, ours.k_proj.bias, frozen)
+            _copy(v, ours.v_proj.bias, frozen)
+            _copy(module.out_proj.bias, ours.out_proj.bias, not module.out_proj.bias.requires_grad)
         return ours.train(module.training)
 
     def _split(self, tensor: Tensor) -> Tensor:
@@ -157,7 +171,7 @@ class AdditiveAttention(nn.Module):
         dropout: probability of dropping a weight in training.
 
     Raises:
-        TypeError: a width is no integer.
+        TypeError: a width is not an integer.
         ValueError: a width is not positive, or ``dropout`` lies outside 0 … 1.
 
     Source: Bahdanau et al. (2015), appendix A.1.2.
@@ -179,6 +193,21 @@ class AdditiveAttention(nn.Module):
         self.W_k = nn.Linear(key_dim, hidden_dim, bias=False)
         self.w_v = nn.Linear(hidden_dim, 1, bias=False)
 
+    def project_keys(self, key: Tensor) -> Tensor:
+        """Compute the part of :meth:`forward` that depends on the keys alone: ``W_k(key)``.
+
+        Args:
+            key: (…, S, key_dim).
+
+        Returns:
+            (…, S, hidden_dim), for ``projected_key`` of each call with these keys.
+
+        Raises:
+            TypeError, ValueError: as :meth:`forward`.
+        """
+        check_projectable("key", key, self.W_k)
+        return self.W_k(key)
+
     def forward(
         self,
         query: Tensor,
@@ -195,44 +224,50 @@ class AdditiveAttention(nn.Module):
             key: (…, S, key_dim), with leading dimensions that broadcast with the query's.
             value: (…, S, Dv).
             attn_mask: bool, True = may attend, broadcastable to (…, L, S), with all of its dimensions or at most two.
-            projected_key: ``W_k(key)``, (…, S, hidden_dim). It does not depend on the query: who asks the same keys
-                again and again computes it once.
+            projected_key: what :meth:`project_keys` returns for ``key``, (…, S, hidden_dim). It does not depend on the
+                query, so for many calls with the same keys it is computed once.
 
         Returns:
             output (…, L, Dv), and weights (…, L, S) from before dropout. A query that may attend to nothing has
-            zeros for both.
+            zeros for both. Both have the module's dtype, or autocast's where that is on.
 
         Raises:
             TypeError, ValueError: as :meth:`MultiHeadAttention.forward`; likewise of ``projected_key``.
         """
-        check_input("query", query, self.W_q.weight)
-        check_input("key", key, self.W_k.weight)
+        check_projectable("query", query, self.W_q)
+        check_projectable("key", key, self.W_k)
         check_value(query, key, value)
-        if attn_mask is not None:
-            check_mask("attn_mask", attn_mask, (*broadcast(query=query, key=key), query.size(-2), key.size(-2)))
-            check_same("device", query=query, attn_mask=attn_mask)
+        check_attn_mask(attn_mask, query, (*broadcast(query=query, key=key), query.size(-2), key.size(-2)))
         if projected_key is None:
-            projected_key = self.W_k(key)
+            projected_key = self.W_k(key)  # (…, S, hidden_dim)
         else:
-            check_input("projected_key", projected_key, self.w_v.weight)
+            check_projectable("projected_key", projected_key, self.w_v)
             if projected_key.shape[:-1] != key.shape[:-1]:
-                told = shapes(key=key, projected_key=projected_key)
-                raise ValueError(f"projected_key must have one row for each key, found {told}")
+                found = shapes(key=key, projected_key=projected_key)
+                raise ValueError(f"projected_key must have one row for each key, found {found}")
         hidden = torch.tanh(self.W_q(query).unsqueeze(-2) + projected_key.unsqueeze(-3))  # (…, L, S, hidden_dim)
-        weights = masked_softmax(self.w_v(hidden).squeeze(-1), attn_mask)
-        return dropout(weights, self.dropout, self.training) @ value, weights
+        scores = self.w_v(hidden).squeeze(-1)  # (…, L, S)
+        weights = unchecked_softmax(scores, attn_mask)
+        return F.dropout(weights, self.dropout, self.training) @ value, weights
 
 
-def _fused(
+def _fused_attention(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float, is_causal: bool
 ) -> Tensor:
     """PyTorch's kernel, asked for what it can do: one kind of mask, and something to see for each query."""
     if attn_mask is None:
-        return fused_attention(query, key, value, None, dropout_p, is_causal)
+        return F.scaled_dot_product_attention(query, key, value, None, dropout_p, is_causal)
     if is_causal:
-        attn_mask = attn_mask & causal_mask(query.size(-2), key.size(-2), device=query.device)
+        attn_mask = attn_mask & lower_triangle(query.size(-2), key.size(-2), device=query.device)
     is_blind = ~attn_mask.any(-1, keepdim=True)  # such a row is zeros or NaN, as the version and the device have it
-    return fused_attention(query, key, value, attn_mask | is_blind, dropout_p).masked_fill(is_blind, 0.0)
+    output = F.scaled_dot_product_attention(query, key, value, attn_mask | is_blind, dropout_p)
+    return output.masked_fill(is_blind, 0.0)
+
+
+@torch.no_grad()
+def _copy(source: Tensor, target: nn.Parameter, frozen: bool) -> None:
+    target.copy_(source)
+    target.requires_grad_(not frozen)
 
 
 def _check_torch(module: nn.MultiheadAttention) -> None:

@@ -7,15 +7,14 @@ import torch
 from torch import Tensor, nn
 
 from attention.arguments import (
-    check_mask,
+    check_attn_mask,
     check_matrix,
     check_positive,
     check_query_key,
-    check_same,
     check_value,
     shapes,
 )
-from attention.functional import masked_softmax
+from attention.functional import unchecked_softmax
 
 
 def nadaraya_watson(
@@ -40,7 +39,7 @@ def nadaraya_watson(
         attend to nothing gets zeros.
 
     Raises:
-        TypeError: points or values that are no floating-point tensors of one dtype, or a mask that is not boolean.
+        TypeError: points or values that are not floating-point tensors of one dtype, or a mask that is not boolean.
         ValueError: no keys, a bandwidth that is not positive, or shapes or devices that do not fit.
 
     Source: Nadaraya (1964); Watson (1964).
@@ -101,12 +100,10 @@ class NadarayaWatson(nn.Module):
 
 def _answer(query: Tensor, key: Tensor, value: Tensor, w: Tensor | float, attn_mask: Tensor | None) -> Tensor:
     query, key, values = _matrix(query), _matrix(key), _matrix(value)
-    weights_shape = check_query_key(query, key)
+    check_attn_mask(attn_mask, query, check_query_key(query, key))
     _check_value(query, key, values)
-    if attn_mask is not None:
-        check_mask("attn_mask", attn_mask, weights_shape)
-        check_same("device", query=query, attn_mask=attn_mask)
-    output = masked_softmax(_scores(query, key, w), attn_mask).to(value.dtype) @ values
+    weights = unchecked_softmax(_scores(query, key, w), attn_mask).to(value.dtype)  # (…, L, S)
+    output = weights @ values  # (…, L, Dv)
     return output.squeeze(-1) if value.dim() == 1 else output
 
 
@@ -116,8 +113,8 @@ def _scores(query: Tensor, key: Tensor, w: Tensor | float) -> Tensor:
     Softmax does not see that number, and without it the nearest scores 0: far squares can not make a row of −∞.
     """
     dtype = torch.promote_types(query.dtype, torch.float32)
-    difference = query.unsqueeze(-2).to(dtype) - key.unsqueeze(-3)
-    distance = torch.linalg.vector_norm(difference, dim=-1) * abs(w)
+    difference = query.unsqueeze(-2).to(dtype) - key.unsqueeze(-3)  # (…, L, S, D)
+    distance = torch.linalg.vector_norm(difference, dim=-1) * abs(w)  # (…, L, S)
     nearest = distance.detach().amin(-1, keepdim=True)
     return -0.5 * (distance - nearest) * (distance + nearest)
 

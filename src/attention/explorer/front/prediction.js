@@ -16,7 +16,10 @@ function buildPrediction(el, spec, hand) {
   let guess = recall();
   let cell = null; // a listener on the panel, while a cell is to be clicked
 
-  skip.addEventListener("click", () => reveal());
+  skip.addEventListener("click", () => {
+    hand.moveTo(spec.state);
+    reveal();
+  });
 
   function begin() {
     if (guess !== null) {
