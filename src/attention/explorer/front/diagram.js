@@ -25,7 +25,7 @@ function diagram(read) {
     setText(caption, read("caption", state));
     set(svg, { "aria-label": read("alt", state), viewBox: `0 0 ${grid.width} ${grid.height}` });
     svg.style.width = `${grid.width}px`;
-    svg.style.minWidth = `${0.7 * grid.width}px`;
+    svg.style.minWidth = `${0.6 * grid.width}px`;
     const isDim = boxes.some((box) => box.lit) || arrows.some((arrow) => arrow.lit);
     const places = Object.fromEntries(boxes.map((box) => [box.name, grid.place(box)]));
     svg.classList.toggle("dim", isDim);

@@ -194,6 +194,7 @@ function build(el, payload, given, home) {
       if (place >= 0 || number >= 0) next[spec.name] = spec.states[place >= 0 ? place : number];
     });
     const before = [...at];
+    prediction?.lift();
     change(next);
     controls.forEach((_, i) => {
       if (before[i] === at[i]) return;

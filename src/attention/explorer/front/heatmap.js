@@ -39,10 +39,8 @@ function heatmap(read, hand) {
     const row = read("row", state);
     setText(caption, read("caption", state));
     setText(corner, now.axes.some(Boolean) ? `${now.axes[0]} ↓ ${now.axes[1]} →` : "");
-    heads.forEach((head, column) => {
-      setText(head.firstChild, now.columns[column]);
-      head.toggleAttribute("data-long", [...now.columns[column]].length > (columns > 7 ? 2 : 3));
-    });
+    heads.forEach((head, column) => setText(head.firstChild, now.columns[column]));
+    turnLongHeads();
     sides.forEach((side, i) => {
       setText(side, now.rows[i]);
       side.parentNode.toggleAttribute("data-chosen", i === row);
@@ -66,6 +64,14 @@ function heatmap(read, hand) {
       }),
     );
     if (at) tell();
+  }
+
+  /** Words that are wider than their column stand upright; about 8 pixels a letter. */
+  function turnLongHeads() {
+    const width = (scroller.clientWidth - 90) / columns;
+    const longest = Math.max(...now.columns.map((word) => [...word].length));
+    const isLong = 8 * longest > width;
+    heads.forEach((head) => head.toggleAttribute("data-long", isLong && longest > 2));
   }
 
   const isHidden = (index) => Boolean(now.masked && !now.masked(index));
@@ -122,7 +128,9 @@ function heatmap(read, hand) {
     const cell = target.closest?.("tbody td");
     return cell && table.contains(cell) ? [cell.parentNode.rowIndex - 1, cell.cellIndex - 1] : null;
   };
-  const stop = follow(
+  const resized = new ResizeObserver(() => now && turnLongHeads());
+  resized.observe(scroller);
+  const stopFollowing = follow(
     table,
     (target) => {
       const place = find(target);
@@ -157,6 +165,10 @@ function heatmap(read, hand) {
     cell.focus();
   });
 
+  const stop = () => {
+    stopFollowing();
+    resized.disconnect();
+  };
   const pin = (state) => (pinned = state && read("values", state));
   /** A sentence for those who hear the figure: the numbers of a small one. */
   const summary = () =>

@@ -161,5 +161,8 @@ function buildPrediction(el, spec, hand) {
     }
   }
 
-  return { element, begin };
+  /** A link that leads to a state lifts the veil: its text has told what to look at. */
+  const lift = () => "veiled" in el.dataset && reveal();
+
+  return { element, begin, lift };
 }
