@@ -10,6 +10,7 @@ import yaml
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = "tests/test_repository.py"  # made-up addresses, left as they are
 ADDRESS = re.compile(r"https://github\.com/([A-Za-z0-9-]+)/([\w.-]*?\w)(?:\.git)?/?")
+CITED = ("xiyuanyang-code.github.io", "jianye0428.github.io")  # pages of others, which the errata name
 NAME = r"[\w-]+(?:\.(?!git\b)[\w-]+)*"
 # Where a file speaks of this repository: what it installs, clones or opens, and where the book is published.
 MENTIONS = re.compile(
@@ -101,6 +102,8 @@ def _is_stray(mention: re.Match, ours: dict[str, str], names: set[str]) -> bool:
     kind, text = mention.lastgroup, mention[mention.lastgroup]
     if kind in ("install", "clone"):
         return re.sub(r"(\.git)?([#@].*)?$", "", text) != ours["link"]
+    if kind == "pages" and text.split("/")[0] in CITED:
+        return False
     if kind == "link" and text.rpartition("/")[2] not in names:
         return False
     return mention[0] != ours[kind]
