@@ -24,9 +24,8 @@ $(READY): requirements.txt pyproject.toml
 	@sh tools/environment.sh "$(PYTHON)"
 	@touch $@
 
-# Every page is written anew: a build that reuses pages keeps stale ones and forgets their warnings.
 book: $(READY) ## build the book and print where it is
-	@$(BIN)/jupyter-book build . --all -W --keep-going -q > /dev/null
+	@$(BIN)/python -m tools.book
 	@echo "The book: $(CURDIR)/$(INDEX)"
 
 test: lint unit nbval browser ## everything that CI checks
@@ -43,7 +42,7 @@ nbval: $(READY) ## re-execute every notebook and compare every output
 		-n 2 --dist loadfile -p no:hypothesispytest book
 
 browser: chromium book ## test the built book in a real browser
-	$(BIN)/python -m pytest tests/browser -n 2 --dist loadfile
+	$(BIN)/python -m pytest tests/browser -n 2 --dist loadgroup
 
 chromium:
 	@command -v "$(CHROMIUM)" > /dev/null || { \

@@ -1,4 +1,4 @@
-"""Which device is chosen on which machine, and what a wish that can not be met is told."""
+"""Which device is chosen on which machine, and what is said when the device asked for cannot be had."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The experiment's gradient against autograd, and its run against being killed, cut off and mistaken for another."""
+"""The experiments: a gradient against autograd, a run that is killed, cut off or mistaken, runs begun again."""
 
 import itertools
 import math
@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from attention import NadarayaWatson
-from attention.experiments import gradient, kernel_regression
+from attention import DotProductAttention, NadarayaWatson
+from attention.experiments import gradient, kernel_regression, sequence_to_sequence
 from attention.experiments.gradient import loss_and_gradient
 from attention.experiments.runs import load, save
 from refusals import HERE, mistakes, refuses
@@ -388,4 +388,87 @@ def test_something_else_s_file_is_refused(command, tmp_path, capsys):
 def test_what_can_not_be_run_is_said_at_once(command, capsys, options, message):
     with pytest.raises(SystemExit):
         command(*options)
+    assert message in capsys.readouterr().err
+
+
+# Chapter 10's translators over three seeds
+
+
+@pytest.fixture(scope="module")
+def translators():
+    """The runs that come with the package."""
+    return sequence_to_sequence.published()
+
+
+@pytest.fixture(scope="module")
+def tasks():
+    with torch.device("cpu"):
+        return {name: make(torch.device("cpu")) for name, (make, _) in sequence_to_sequence.TASKS.items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [(name, settings) for name, (_, runs) in sequence_to_sequence.TASKS.items() for settings in runs],
+    ids=lambda part: part if isinstance(part, str) else "-".join(map(str, part.values())),
+)
+def test_each_published_translator_begins_as_it_would_today(translators, tasks, name, settings):
+    (run,) = [run for run in translators[name] if settings.items() <= run.items()]
+    with torch.device("cpu"):
+        _, losses = sequence_to_sequence.learn(tasks[name], settings, steps=2)
+    assert losses == pytest.approx(run["losses"][:2], rel=1e-6)
+
+
+def test_there_is_one_published_translator_for_each_settings(translators):
+    for name, (_, runs) in sequence_to_sequence.TASKS.items():
+        assert len(translators[name]) == len(runs)
+
+
+def test_the_command_trains_tests_and_saves(tmp_path, monkeypatch, capsys):
+    """Two steps of each task: what is saved is what came out, and shares of what was asked."""
+    shorten = {name: (make, [runs[0] | {"steps": 2}]) for name, (make, runs) in sequence_to_sequence.TASKS.items()}
+    monkeypatch.setattr(sequence_to_sequence, "TASKS", shorten)
+    sequence_to_sequence.main(["--device", "cpu", "--output", str(tmp_path / "run.pt")])
+    found = load(tmp_path / "run.pt")
+    (dictionaries,), (dates,) = found["dictionaries"], found["dates"]
+    assert len(dictionaries["losses"]) == len(dates["losses"]) == 2
+    assert len(dictionaries["digits"]) == len(dictionaries["answers"]) == 7
+    assert dates["on_padding"] == [0, 0, 0]
+    assert found["session"]["seconds"] > 0
+    assert "dictionaries" in capsys.readouterr().out
+
+
+def test_shares_are_counted_place_by_place_and_as_a_whole(tasks):
+    """A translator that knows every answer but the last digit."""
+
+    class AllButTheLast:
+        def translate(self, source, lengths, *, max_steps):
+            texts = tasks["dictionaries"].letters.decode(source)
+            answers = ["".join(entry[1] for entry in sorted(text.split())) for text in texts]
+            wrong = [answer[:-1] + str((int(answer[-1]) + 1) % 10) for answer in answers]
+            return tasks["dictionaries"].digits.encode(wrong)[0], None
+
+    with torch.device("cpu"):
+        found = tasks["dictionaries"].test(AllButTheLast())
+    assert found["digits"] == pytest.approx([(size - 1) / size for size in range(2, 9)])
+    assert found["answers"] == [0] * 7
+
+
+def test_an_unmasked_attention_sees_padding():
+    attention = sequence_to_sequence.Unmasked(DotProductAttention())
+    query, key, value = torch.randn(1, 2, 3), torch.randn(1, 4, 3), torch.randn(1, 4, 3)
+    mask = torch.tensor([True, True, False, False])
+    _, weights = attention(query, key, value, mask)
+    assert (weights > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--device", "gpu"], "--device='gpu' is not a device PyTorch knows; try cpu, cuda, cuda:0 or mps"),
+        (["--output", "/nowhere/run.pt"], "No such file or directory: '/nowhere/run.pt.part'"),
+    ],
+)
+def test_what_the_translators_can_not_do_is_said_at_once(options, message, capsys):
+    with pytest.raises(SystemExit):
+        sequence_to_sequence.main(options)
     assert message in capsys.readouterr().err

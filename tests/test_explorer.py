@@ -84,7 +84,7 @@ def bit(text, index):
 
 def read(explorer, name, *state, panel=0):
     """A field of an explorer's panel in one state of its controls, given by their indices."""
-    counts = [len(each["states"]) for each in explorer.widget.payload["controls"] if each["kind"] != "text"]
+    counts = [len(each["states"]) for each in explorer.widget.payload["controls"]]
     return unpack(explorer.widget.payload["panels"][panel]["fields"][name], counts, state)
 
 
@@ -572,13 +572,13 @@ BAD_EXPLORERS = {
     "a function that returns nothing": (
         lambda: explore(lambda x: None, x=(1, 2)),
         TypeError,
-        "the function must return a heatmap, bars or curves, or a list of them, found NoneType"
+        "the function must return a heatmap, bars, curves, tokens, plane or diagram, or a list of them, found NoneType"
         "\nin the explorer's state x=1",
     ),
     "a function that returns numbers": (
         lambda: explore(lambda x: [bars([1]), torch.ones(2)], x=(1, 2)),
         TypeError,
-        "the function must return a heatmap, bars or curves, or a list of them, found Tensor"
+        "the function must return a heatmap, bars, curves, tokens, plane or diagram, or a list of them, found Tensor"
         "\nin the explorer's state x=1",
     ),
     "a matrix as bars": (
@@ -632,7 +632,7 @@ BAD_EXPLORERS = {
     "a colour for no line": (
         lambda: curves([0], {"a": [0]}, points={"p": ([0], [0])}, colors={"b": "query"}),
         ValueError,
-        "colors names 'b', which is neither a line nor points; there are a, p",
+        "colors names 'b', which is not drawn; there are a, p",
     ),
     "a line that is too short": (
         lambda: curves(THREE, {"a": THREE, "b": [1, 2]}),
@@ -760,9 +760,9 @@ def test_without_scripts_a_heatmap_is_a_table_of_the_first_state():
         ("td", {"data-value": "0.123456"}, "0.1"),
         ("td", {"data-value": "2"}, "2.0"),
         ("td", {"data-value": "0", "data-masked": None}, ""),
-        ("td", {"data-value": "-1.5"}, "-1.5"),
+        ("td", {"data-value": "-1.5"}, "−1.5"),
         ("td", {"data-value": "NaN"}, "NaN"),
-        ("td", {"data-value": "Infinity"}, "Infinity"),
+        ("td", {"data-value": "Infinity"}, "∞"),
     ]
 
 
@@ -817,14 +817,14 @@ def test_moving_a_slider_computes_nothing():
 def test_a_text_computes_every_state_anew():
     explorer = explore(lambda sentence, x: bars([x * len(sentence)], [sentence]), sentence="cat", x=[1, 10])
     explorer.state = {"sentence": "sparrow"}
-    assert [read(explorer, "values", state) for state in (0, 1)] == [7, 70]
-    assert read(explorer, "labels", 0) == ["sparrow"]
+    assert [read(explorer, "values", 0, state) for state in (0, 1)] == [7, 70]
+    assert read(explorer, "labels", 0, 0) == ["sparrow"]
 
 
 def test_a_typed_number_arrives_as_a_number(inverse):
     inverse.widget.set_state({"state": {"n": "4", "factor": 2}})  # as the page sends it
     assert inverse.state == {"n": 4, "factor": 2}
-    assert read(inverse, "values", 2) == 0.75
+    assert read(inverse, "values", 0, 2) == 0.75
 
 
 def test_a_page_opens_with_the_present_text(inverse):
@@ -855,4 +855,4 @@ def test_an_error_goes_when_the_text_is_mended(inverse, typed):
     inverse.state = {"n": "abc"}
     inverse.state = {"n": typed}
     assert inverse.widget.error == ""
-    assert read(inverse, "values", 0) == 1 / int(typed)
+    assert read(inverse, "values", 0, 0) == 1 / int(typed)

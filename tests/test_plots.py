@@ -89,7 +89,7 @@ def test_hull_draws_values_and_outputs_where_they_are(hull):
     outputs, values = hull.collections
     np.testing.assert_array_equal(outputs.get_offsets(), OUTPUTS.detach().cpu())
     np.testing.assert_array_equal(values.get_offsets(), VALUES.cpu())
-    assert tuple(outputs.get_facecolor()[0][:3]) == to_rgb(PALETTE["weights"])
+    assert tuple(outputs.get_facecolor()[0][:3]) == to_rgb(PALETTE["ink"])
     assert tuple(values.get_facecolor()[0][:3]) == to_rgb(PALETTE["value"])
 
 

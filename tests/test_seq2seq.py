@@ -21,7 +21,8 @@ from attention import (
     Translator,
     padding_mask,
 )
-from refusals import mistakes, refuses
+from reads import can_pretend, reads
+from refusals import refuses
 
 assert_equal = functools.partial(assert_close, rtol=0, atol=0)
 assert_near = functools.partial(assert_close, rtol=1e-12, atol=1e-12)
@@ -82,7 +83,7 @@ def encode(encoder, source):
     return states, finals
 
 
-def look(attention, query, states):
+def attention_weights(attention, query, states):
     """The weights of each state, one at a time."""
     if isinstance(attention, LastState):
         return torch.eye(len(states), dtype=query.dtype)[-1]
@@ -97,7 +98,7 @@ def specification(model, source, target):
     states, hidden = encode(model.encoder, source)
     decoder, rows = model.decoder, []
     for token in [BOS, *target[:-1]]:
-        weights = look(decoder.attention, hidden[-1], states)
+        weights = attention_weights(decoder.attention, hidden[-1], states)
         context = sum(weight * state for weight, state in zip(weights, states, strict=True))
         x, after = torch.cat([decoder.embedding.weight[token], context]), []
         for layer, h in enumerate(hidden):
@@ -117,11 +118,11 @@ def test_a_batch_is_what_the_formulas_say_of_each_source(attention, num_layers, 
     logits, weights = model(source, target, LENGTHS)
     losses = []
     for row, length in enumerate(LENGTHS):
-        expected, looks = specification(model, source[row, :length].tolist(), target[row].tolist())
-        assert_near(logits[row], expected)
-        assert_near(weights[row, :, :length], looks)
+        expected_logits, expected_weights = specification(model, source[row, :length].tolist(), target[row].tolist())
+        assert_near(logits[row], expected_logits)
+        assert_near(weights[row, :, :length], expected_weights)
         assert not weights[row, :, length:].any()
-        losses.append(cross_entropy(expected, target[row]))
+        losses.append(cross_entropy(expected_logits, target[row]))
     parameters = list(model.parameters())
     found = torch.autograd.grad(cross_entropy(logits.flatten(0, 1), target.flatten()), parameters, allow_unused=True)
     wanted = torch.autograd.grad(torch.stack(losses).mean(), parameters, allow_unused=True)
@@ -131,9 +132,9 @@ def test_a_batch_is_what_the_formulas_say_of_each_source(attention, num_layers, 
 def test_a_source_may_be_longer_than_any_before():
     model = translator()
     source, target = torch.randint(3, 13, (1, 97)), torch.tensor([[4, 7, 2]])
-    expected, looks = specification(model, source[0].tolist(), target[0].tolist())
+    expected_logits, expected_weights = specification(model, source[0].tolist(), target[0].tolist())
     logits, weights = model(source, target)
-    assert_near((logits[0], weights[0]), (expected, looks))
+    assert_near((logits[0], weights[0]), (expected_logits, expected_weights))
 
 
 def test_the_toy_run_has_three_sizes():
@@ -163,15 +164,78 @@ def test_teacher_forcing_is_itself_step_by_step(attention, num_layers):
     assert_near(hidden, last)
 
 
-def test_the_keys_are_projected_once_for_all_steps():
-    model, calls = translator(), []
-    model.decoder.attention.W_k.register_forward_hook(lambda *_: calls.append(1))
+class Inheriting(AdditiveAttention):
+    """A subclass that takes its keys projected, as the layer itself does."""
+
+
+class Narrow(AdditiveAttention):
+    """A subclass with a call of its own, which does not take projected keys."""
+
+    def forward(self, query, key, value, attn_mask=None):
+        return super().forward(query, key, value, attn_mask)
+
+
+class Wrapper(nn.Module):
+    """Somebody else's layer, which can only be called."""
+
+    def __init__(self, *widths):
+        super().__init__()
+        self.attend = AdditiveAttention(*widths)
+
+    def forward(self, query, key, value, attn_mask=None):
+        return self.attend(query, key, value, attn_mask)
+
+    W_q, W_k, w_v = (property(lambda self, name=name: getattr(self.attend, name)) for name in ("W_q", "W_k", "w_v"))
+
+
+PROJECTIONS = [
+    (AdditiveAttention, 1),
+    (Inheriting, 1),
+    (Narrow, 6),
+    (Wrapper, 6),
+]
+
+
+@pytest.mark.parametrize(("kind", "projections"), PROJECTIONS)
+def test_the_keys_are_projected_once_for_all_steps_where_the_attention_can(kind, projections):
+    model, projected, called = translator(), [], []
     source, target = batch()
-    model(source, target, LENGTHS)
-    assert len(calls) == 1
-    ids, _ = model.translate(source, LENGTHS, max_steps=9)
-    assert ids.size(1) > 1
-    assert len(calls) == 2
+    expected = model(source, target, LENGTHS)
+    attention = kind(6, 6, 3).double()
+    for name in ("W_q", "W_k", "w_v"):
+        getattr(attention, name).weight = getattr(model.decoder.attention, name).weight
+    model.decoder.attention = attention
+    attention.W_k.register_forward_hook(lambda *_: projected.append(1))
+    attention.register_forward_hook(lambda *_: called.append(1))
+    assert_near(model(source, target, LENGTHS), expected)
+    assert (len(projected), len(called)) == (projections, 6)
+    projected.clear()
+    called.clear()
+    with torch.no_grad():
+        model.decoder.output.bias[EOS] = -1e9
+    ids, _ = model.translate(source, LENGTHS, max_steps=6)
+    assert ids.size(1) == 6
+    assert (len(projected), len(called)) == (projections, 6)
+
+
+def test_a_step_takes_the_keys_as_they_were_projected():
+    decoder, projected = translator().decoder, []
+    decoder.attention.W_k.register_forward_hook(lambda *_: projected.append(1))
+    token, hidden, states = torch.tensor([3, 4]), *(torch.randn(n, m, 6).double() for n, m in ((1, 2), (2, 7)))
+    expected = decoder.step(token, hidden, states)
+    keys = decoder.attention.project_keys(states)
+    projected.clear()
+    assert_near(decoder.step(token, hidden, states, projected_key=keys), expected)
+    assert projected == []
+    different, _, _ = decoder.step(token, hidden, states, projected_key=keys + 1)
+    assert (different != expected[0]).all()
+
+
+def test_a_step_refuses_keys_projected_for_an_attention_that_projects_none():
+    decoder = translator("dot").decoder
+    hidden, states = torch.zeros(1, 2, 6).double(), torch.zeros(2, 7, 6).double()
+    with pytest.raises(TypeError, match="projected_key"):
+        decoder.step(torch.tensor([3, 4]), hidden, states, projected_key=states)
 
 
 @pytest.mark.parametrize("step", range(6))
@@ -211,11 +275,11 @@ def test_each_source_is_translated_as_if_it_were_alone():
     source, _ = batch()
     ids, weights = model.translate(source, LENGTHS, max_steps=9)
     for row, length in enumerate(LENGTHS):
-        alone, looks = model.translate(source[row : row + 1, :length], max_steps=9)
-        steps = alone.size(1)
-        assert_equal(alone[0], ids[row, :steps])
+        ids_alone, weights_alone = model.translate(source[row : row + 1, :length], max_steps=9)
+        steps = ids_alone.size(1)
+        assert_equal(ids_alone[0], ids[row, :steps])
         assert not ids[row, steps:].any()
-        assert_near(looks[0], weights[row, :steps, :length])
+        assert_near(weights_alone[0], weights[row, :steps, :length])
 
 
 def test_greedy_decoding_ends_with_the_last_row_or_where_it_is_told():
@@ -266,7 +330,7 @@ def test_padding_changes_nothing_in_values_and_gradients(attention, bidirectiona
 def test_without_padding_lengths_change_nothing():
     model = translator()
     source, target = torch.randint(3, 13, (2, 4)), torch.randint(2, 11, (2, 3))
-    assert_equal(model(source, target), model(source, target, torch.tensor([4, 4])))
+    assert_near(model(source, target), model(source, target, torch.tensor([4, 4])))  # the packed GRU rounds differently
 
 
 @pytest.mark.parametrize("dtype", [torch.int32, torch.int64])
@@ -276,7 +340,40 @@ def test_every_type_of_integers_that_an_embedding_takes(dtype):
     assert_equal(model(source.to(dtype), target.to(dtype), LENGTHS.to(dtype)), model(source, target, LENGTHS))
 
 
-# Dropout, devices
+# Dropout
+
+
+def modes(model):
+    return {name: part.training for name, part in model.named_modules()}
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_translation_is_without_dropout_and_leaves_every_part_in_its_mode(training):
+    model = translator(dropout=0.5)
+    model.decoder.attention.dropout = 0.5
+    source, _ = batch()
+    states, hidden = model.eval().encoder(source, LENGTHS)
+    mask = padding_mask(LENGTHS, 7)
+    expected = model.translate(source, LENGTHS, max_steps=9)
+    model.train(training)
+    model.encoder.gru.train(not training)
+    model.decoder.attention.train(not training)
+    before = modes(model)
+    for _ in range(3):
+        assert_equal(model.translate(source, LENGTHS, max_steps=9), expected)
+        assert_equal(model.decoder.greedy(hidden, states, mask, max_steps=9), expected)
+    assert modes(model) == before
+    with pytest.raises(ValueError, match="max_steps"):
+        model.translate(source, LENGTHS, max_steps=0)  # found when the encoder has already read the source
+    assert modes(model) == before
+
+
+def test_a_decoder_s_step_follows_its_mode():
+    decoder = translator(dropout=0.5).decoder
+    arguments = torch.tensor([3, 4]), torch.zeros(1, 2, 6).double(), torch.randn(2, 7, 6).double()
+    assert (decoder.step(*arguments)[0] != decoder.step(*arguments)[0]).any()
+    decoder.eval()
+    assert_equal(decoder.step(*arguments), decoder.step(*arguments))
 
 
 def test_dropout_of_everything_leaves_the_tokens_unread_in_training_alone():
@@ -287,6 +384,9 @@ def test_dropout_of_everything_leaves_the_tokens_unread_in_training_alone():
     assert_equal(model(source, target, lengths), model(other_source, other_target, lengths))
     model.eval()
     assert (model(source, target, lengths)[0] != model(other_source, other_target, lengths)[0]).all()
+
+
+# Devices
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -300,123 +400,255 @@ def test_answers_follow_the_module_s_device_and_dtype(device):
         assert (ids.dtype, ids.device.type) == (torch.int64, device)
 
 
-# What a mistake is told
+@can_pretend
+def test_an_accelerator_is_read_no_more_often_than_it_has_to_be():
+    from accelerator import DEVICE
+
+    model = translator().to(DEVICE)
+    source, target = (tensor.to(DEVICE) for tensor in batch())
+    lengths = LENGTHS.to("cpu")
+    states, hidden = model.encoder(source, lengths)
+    with torch.no_grad():
+        model.decoder.output.bias[EOS] = -1e9
+    unsort = 1  # PyTorch's pad_packed_sequence puts the rows back into the batch's order
+    for action, count in [
+        (lambda: model.encoder(source, lengths), unsort),
+        (lambda: model.encoder(source, lengths.to(DEVICE)), unsort + 1),  # the lengths, by which it packs on the CPU
+        (lambda: model(source, target, lengths), unsort),
+        (lambda: model(source, target, lengths.to(DEVICE)), unsort + 1),
+        (lambda: model.decoder(target, hidden, states), 0),
+        (lambda: model.decoder.step(target[:, 0], hidden, states), 0),
+        (lambda: model.decoder.greedy(hidden, states, max_steps=5), 5),  # whether all rows have their EOS
+        (lambda: model.translate(source, lengths, max_steps=5), unsort + 5),
+    ]:
+        assert reads(action, DEVICE) == count
+
+
+def test_tensors_without_numbers_pass_through():
+    model = translator().to("meta")
+    source, target = (tensor.to("meta") for tensor in batch())
+    logits, weights = model(source, target)
+    assert (logits.shape, weights.shape) == ((3, 6, 11), (3, 6, 7))
+    assert logits.is_meta
+
+
+def test_a_model_is_compiled_in_one_piece(monkeypatch):
+    """As far as PyTorch compiles it: a GRU where that is allowed, packed sequences never."""
+    monkeypatch.setattr(torch._dynamo.config, "allow_rnn", True)
+    with torch.device("cpu"):  # it compiles for no pretended accelerator
+        model, source, target = translator(), torch.randint(3, 13, (3, 7)), torch.tensor([[3, 4], [5, 6], [7, EOS]])
+        hidden, states = torch.randn(1, 3, 6).double(), torch.randn(3, 7, 6).double()
+        mask = padding_mask(LENGTHS.cpu(), 7)
+    for function, arguments in [
+        (model.encoder, (source,)),
+        (model.decoder, (target, hidden, states, mask)),
+    ]:
+        compiled = torch.compile(function, backend="eager", fullgraph=True)
+        assert_near(compiled(*arguments), function(*arguments))
+
+
+# What is said of a mistake
 
 
 def ids(*shape, **options):
     return torch.full(shape, 3, **options)
 
 
+cases = functools.partial(pytest.mark.parametrize, ("error", "message", "wrong"))
 ROWS = {"source": ids(2, 7), "target": ids(2, 6), "lengths": torch.tensor([4, 7])}
-WRONG_ROWS = {
-    TypeError: {
-        "source must be a tensor of integers, found torch.float32": {"source": ids(2, 7).float()},
-        "source must be a tensor of integers, found str": {"source": "3 March 2021"},
-        "target must be a tensor of integers, found list": {"target": [[3, 4]]},
-        "lengths must be a tensor of integers, found list": {"lengths": [4, 7]},
-        "lengths must be a tensor of integers, found torch.bool": {"lengths": torch.tensor([True, True])},
-    },
-    ValueError: {
-        "source must have shape (B, length) with at least one id, found (2, 0)": {"source": ids(2, 0)},
-        "source must have shape (B, length) with at least one id, found (0, 7)": {"source": ids(0, 7)},
-        "source must have shape (B, length) with at least one id, found (7,)": {"source": ids(7)},
-        "target must have shape (B, length) with at least one id, found (2, 0)": {"target": ids(2, 0)},
-        "source must be on the module's device cpu, found meta": {"source": ids(2, 7, device="meta")},
-        "source must hold ids from 0 to 12, found 3 to 13": {"source": torch.tensor([[3, 13], [3, 4]])},
-        "source must hold ids from 0 to 12, found -1 to 4": {"source": torch.tensor([[3, -1], [3, 4]])},
-        "target must hold ids from 0 to 10, found 3 to 11": {"target": torch.tensor([[3, 11], [3, 4]])},
-        "source has padding (id 0) in row 1: its lengths must be given": {
-            "source": torch.tensor([[3, 4], [5, PAD]]),
-            "lengths": None,
-        },
-        "lengths must have one number a source, found lengths (3,), source (2, 7)": {"lengths": ids(3)},
-        "lengths must have one number a source, found lengths (2, 1), source (2, 7)": {"lengths": ids(2, 1)},
-        "lengths must lie between 1 and the source's length 7, found 0 to 7": {"lengths": torch.tensor([0, 7])},
-        "lengths must lie between 1 and the source's length 7, found 3 to 8": {"lengths": torch.tensor([3, 8])},
-        "3 targets need hidden (1, 3, 6) and states (3, S, 6), found hidden (1, 2, 6), states (2, 7, 6)": {
-            "target": ids(3, 6)
-        },
-    },
-}
-DECODER = {"target": ids(2, 6), "hidden": torch.ones(1, 2, 5), "states": torch.ones(2, 7, 5)}
-WRONG_DECODER = {
-    TypeError: {
-        "hidden must be a floating-point tensor, found NoneType": {"hidden": None},
-        "states must have the module's dtype torch.float32, found torch.float64": {
-            "states": torch.ones(2, 7, 5).double()
-        },
-        "attn_mask must be a boolean tensor, True = may attend, found torch.float32": {
-            "attn_mask": torch.ones(2, 1, 7)
-        },
-    },
-    ValueError: {
-        "states must have the module's width 5, found states (2, 7, 4)": {"states": torch.ones(2, 7, 4)},
-        "2 targets need hidden (1, 2, 5) and states (2, S, 5), found hidden (2, 2, 5), states (2, 7, 5)": {
-            "hidden": torch.ones(2, 2, 5)
-        },
-        "2 targets need hidden (1, 2, 5) and states (2, S, 5), found hidden (1, 2, 5), states (7, 5)": {
-            "states": torch.ones(7, 5)
-        },
-        "attn_mask of shape (2, 1, 6) does not broadcast to the weights' shape (2, 1, 7)": {
-            "attn_mask": torch.ones(2, 1, 6).bool()
-        },
-    },
-}
+WRONG_ROWS = [
+    (TypeError, "source must be a tensor of integers, found torch.float32", {"source": ids(2, 7).float()}),
+    (TypeError, "source must be a tensor of integers, found str", {"source": "3 March 2021"}),
+    (TypeError, "target must be a tensor of integers, found list", {"target": [[3, 4]]}),
+    (TypeError, "lengths must be a tensor of integers, found list", {"lengths": [4, 7]}),
+    (
+        TypeError,
+        "lengths must be a tensor of integers, found torch.bool",
+        {"lengths": torch.tensor([True, True])},
+    ),
+    (
+        ValueError,
+        "source must have shape (B, length) with at least one id, found (2, 0)",
+        {"source": ids(2, 0)},
+    ),
+    (
+        ValueError,
+        "source must have shape (B, length) with at least one id, found (0, 7)",
+        {"source": ids(0, 7)},
+    ),
+    (ValueError, "source must have shape (B, length) with at least one id, found (7,)", {"source": ids(7)}),
+    (
+        ValueError,
+        "target must have shape (B, length) with at least one id, found (2, 0)",
+        {"target": ids(2, 0)},
+    ),
+    (
+        ValueError,
+        "source must be on the module's device cpu, found meta",
+        {"source": ids(2, 7, device="meta")},
+    ),
+    (
+        ValueError,
+        "source has padding (id 0) in row 1: its lengths must be given",
+        {"source": torch.tensor([[3, 4], [5, PAD]]), "lengths": None},
+    ),
+    (
+        ValueError,
+        "lengths must have one number a source, found lengths (3,), source (2, 7)",
+        {"lengths": ids(3)},
+    ),
+    (
+        ValueError,
+        "lengths must have one number a source, found lengths (2, 1), source (2, 7)",
+        {"lengths": ids(2, 1)},
+    ),
+    (
+        ValueError,
+        "lengths must lie between 1 and the source's length 7, found 0 to 7",
+        {"lengths": torch.tensor([0, 7])},
+    ),
+    (
+        ValueError,
+        "lengths must lie between 1 and the source's length 7, found 3 to 8",
+        {"lengths": torch.tensor([3, 8])},
+    ),
+    (
+        ValueError,
+        "3 targets need hidden (1, 3, 6) and states (3, S, 6), found hidden (1, 2, 6), states (2, 7, 6)",
+        {"target": ids(3, 6)},
+    ),
+]
+WRONG_IDS = [
+    ("source must hold ids from 0 to 12, found 3 to 13", {"source": [[3, 13], [3, 4]]}),
+    ("source must hold ids from 0 to 12, found -1 to 4", {"source": [[3, -1], [3, 4]]}),
+    ("target must hold ids from 0 to 10, found 3 to 11", {"target": [[3, 11], [3, 4]]}),
+]
+DECODER = {"hidden": torch.ones(1, 2, 5), "states": torch.ones(2, 7, 5)}
+WRONG_DECODER = [
+    (TypeError, "hidden must be a floating-point tensor, found NoneType", {"hidden": None}),
+    (TypeError, "states must be a floating-point tensor, found NoneType", {"states": None}),
+    (
+        TypeError,
+        "states must have the module's dtype torch.float32, found torch.float64",
+        {"states": torch.ones(2, 7, 5).double()},
+    ),
+    (
+        TypeError,
+        "attn_mask must be a boolean tensor, True = may attend, found torch.float32",
+        {"attn_mask": torch.ones(2, 1, 7)},
+    ),
+    (
+        ValueError,
+        "states must have the module's width 5, found states (2, 7, 4)",
+        {"states": torch.ones(2, 7, 4)},
+    ),
+    (
+        ValueError,
+        "2 targets need hidden (1, 2, 5) and states (2, S, 5), found hidden (2, 2, 5), states (2, 7, 5)",
+        {"hidden": torch.ones(2, 2, 5)},
+    ),
+    (
+        ValueError,
+        "attn_mask of shape (2, 1, 6) does not broadcast to the weights' shape (2, 1, 7)",
+        {"attn_mask": torch.ones(2, 1, 6).bool()},
+    ),
+    (
+        ValueError,
+        "states and attn_mask must have the same device, found states cpu, attn_mask meta",
+        {"attn_mask": torch.ones(2, 1, 7, device="meta").bool()},
+    ),
+]
+UNBATCHED = "2 targets need hidden (1, 2, 5) and states (2, S, 5), found hidden (1, 2, 5), states (7, 5)"
+WRONG_TOKENS = [
+    (TypeError, "token must be a tensor of integers, found list", {"token": [3, 3]}),
+    (ValueError, "token must have shape (B,) with at least one id, found (2, 1)", {"token": ids(2, 1)}),
+    (ValueError, "token must have shape (B,) with at least one id, found (0,)", {"token": ids(0)}),
+    (ValueError, UNBATCHED, {"states": torch.ones(7, 5)}),
+    (
+        ValueError,
+        "3 targets need hidden (1, 3, 5) and states (3, S, 5), found hidden (1, 2, 5), states (2, 7, 5)",
+        {"token": ids(3)},
+    ),
+]
 SIZES = {"vocabulary_size": 11, "hidden_dim": 5}
-WRONG_SIZES = {
-    TypeError: {
-        "vocabulary_size must be an integer, found 'abc'": {"vocabulary_size": "abc"},
-        "num_layers must be an integer, found 1.5": {"num_layers": 1.5},
-    },
-    ValueError: {
-        "vocabulary_size must be at least 3, found 2": {"vocabulary_size": 2},
-        "hidden_dim must be at least 1, found 0": {"hidden_dim": 0},
-        "num_layers must be at least 1, found 0": {"num_layers": 0},
-        "dropout must lie between 0 and 1, found 2": {"dropout": 2},
-    },
-}
+WRONG_SIZES = [
+    (TypeError, "vocabulary_size must be an integer, found 'abc'", {"vocabulary_size": "abc"}),
+    (TypeError, "num_layers must be an integer, found 1.5", {"num_layers": 1.5}),
+    (ValueError, "vocabulary_size must be at least 3, found 2", {"vocabulary_size": 2}),
+    (ValueError, "hidden_dim must be at least 1, found 0", {"hidden_dim": 0}),
+    (ValueError, "num_layers must be at least 1, found 0", {"num_layers": 0}),
+    (ValueError, "dropout must lie between 0 and 1, found 2", {"dropout": 2}),
+]
 
 
-@mistakes(WRONG_ROWS)
-def test_a_translator_says_what_is_wrong(wrong, error, message):
+@cases(WRONG_ROWS)
+def test_a_translator_says_what_is_wrong(error, message, wrong):
     refuses(translator(), ROWS | wrong, error, message)
 
 
-@mistakes(WRONG_DECODER)
-def test_a_decoder_says_what_is_wrong(wrong, error, message):
-    refuses(Decoder(11, 5, AdditiveAttention(5, 5, 3)), DECODER | wrong, error, message)
+@pytest.mark.parametrize(("message", "wrong"), WRONG_IDS)
+def test_a_translator_looks_at_ids_on_the_cpu(message, wrong):
+    with torch.device("cpu"):
+        on_cpu = {name: tensor.cpu() for name, tensor in ROWS.items()}
+        wrong = {name: torch.tensor(numbers) for name, numbers in wrong.items()}
+        refuses(translator(), on_cpu | wrong, ValueError, message)
 
 
-UNFIT = {
-    "key must have the module's width 7, found key (2, 7, 5)": (ValueError, AdditiveAttention(5, 7, 3)),
-    "query must have the module's width 7, found query (2, 1, 5)": (ValueError, AdditiveAttention(7, 5, 3)),
-    "key must have the module's dtype torch.float64, found torch.float32": (
-        TypeError,
-        AdditiveAttention(5, 5, 3).double(),
-    ),
-}
+class Average(nn.Module):
+    """An attention without a check: what is said is said by the decoder."""
+
+    def forward(self, query, key, value, attn_mask=None):
+        weights = torch.full((*query.shape[:-1], key.size(-2)), 1 / key.size(-2))
+        return weights @ value, weights
 
 
-@pytest.mark.parametrize(("message", "unfit"), UNFIT.items(), ids=UNFIT)
-def test_an_attention_that_does_not_fit_its_decoder_says_so(message, unfit):
-    error, attention = unfit
-    refuses(Decoder(11, 5, attention), DECODER, error, message)
+@cases([*WRONG_DECODER, (ValueError, UNBATCHED, {"states": torch.ones(7, 5)})])
+def test_a_decoder_says_what_is_wrong(error, message, wrong):
+    refuses(Decoder(11, 5, Average()), {"target": ids(2, 6)} | DECODER | wrong, error, message)
 
 
-def test_an_attention_made_from_another_is_asked_as_any():
-    class Fourfold(AdditiveAttention):
-        def forward(self, query, key, value, attn_mask=None):
-            return super().forward(query, key, value, attn_mask)
+@cases([*WRONG_DECODER, *WRONG_TOKENS])
+def test_a_step_says_what_is_wrong(error, message, wrong):
+    refuses(Decoder(11, 5, Average()).step, {"token": ids(2)} | DECODER | wrong, error, message)
 
-    model, (source, target) = translator(), batch()
-    expected = model(source, target, LENGTHS)
-    model.decoder.attention.__class__ = Fourfold
-    assert_near(model(source, target, LENGTHS), expected)
+
+def test_a_step_looks_at_ids_on_the_cpu():
+    with torch.device("cpu"):
+        arguments = {"token": torch.tensor([3, 11]), "hidden": torch.ones(1, 2, 5), "states": torch.ones(2, 7, 5)}
+        message = "token must hold ids from 0 to 10, found 3 to 11"
+        refuses(Decoder(11, 5, Average()).step, arguments, ValueError, message)
+
+
+@cases(WRONG_DECODER)
+def test_greedy_decoding_says_what_is_wrong(error, message, wrong):
+    refuses(Decoder(11, 5, Average()).greedy, {"max_steps": 3} | DECODER | wrong, error, message)
+
+
+CALL = "attention must be callable as attention(query, key, value, attn_mask), found"
+WIDTH = "attention must take queries and keys of the decoder's width 5, found"
+UNFIT = [
+    (TypeError, f"{CALL} str", "additive"),
+    (TypeError, f"{CALL} the class AdditiveAttention", AdditiveAttention),
+    (TypeError, f"{CALL} Linear", nn.Linear(5, 5)),
+    (ValueError, f"{WIDTH} AdditiveAttention with query_dim=5 and key_dim=7", AdditiveAttention(5, 7, 3)),
+    (ValueError, f"{WIDTH} Inheriting with query_dim=7 and key_dim=5", Inheriting(7, 5, 3)),
+]
+
+
+@pytest.mark.parametrize(("error", "message", "unfit"), UNFIT)
+def test_an_attention_that_does_not_fit_is_named_when_the_decoder_is_made(error, message, unfit):
+    refuses(Decoder, SIZES | {"attention": unfit}, error, message)
+
+
+def test_an_attention_of_another_dtype_says_so():
+    decoder = Decoder(11, 5, AdditiveAttention(5, 5, 3).double())
+    message = "key must have the module's dtype torch.float64, found torch.float32"
+    refuses(decoder, {"target": ids(2, 6)} | DECODER, TypeError, message)
 
 
 @pytest.mark.parametrize("part", [Encoder, functools.partial(Decoder, attention=LastState())], ids=["enc", "dec"])
-@mistakes(WRONG_SIZES)
-def test_making_a_part_says_what_is_wrong(wrong, error, message, part):
+@cases(WRONG_SIZES)
+def test_making_a_part_says_what_is_wrong(error, message, wrong, part):
     refuses(part, SIZES | wrong, error, message)
 
 
@@ -428,11 +660,11 @@ def test_parts_that_do_not_fit(num_layers, hidden_dim):
     refuses(Translator, parts, ValueError, message)
 
 
-def test_a_width_that_can_not_be_halved():
+def test_a_width_that_cannot_be_halved():
     message = "hidden_dim must be even to be shared by two directions, found 5"
     refuses(Encoder, SIZES | {"bidirectional": True}, ValueError, message)
 
 
-def test_steps_that_are_no_number():
+def test_steps_that_are_not_a_positive_number():
     steps = {"source": ids(2, 7), "max_steps": 0}
     refuses(translator().translate, steps, ValueError, "max_steps must be at least 1, found 0")

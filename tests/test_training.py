@@ -10,7 +10,8 @@ from torch.nn.functional import log_softmax
 from torch.testing import assert_close
 
 from attention import EOS, PAD, AdditiveAttention, Decoder, Encoder, Translator, exact_matches, train
-from refusals import mistakes, refuses
+from reads import can_pretend, reads
+from refusals import refuses
 
 assert_equal = functools.partial(assert_close, rtol=0, atol=0)
 LENGTHS = torch.tensor([4, 2, 3])
@@ -54,6 +55,19 @@ def test_a_step_moves_the_parameters_as_far_as_its_rate_allows():
     assert_close(moved.max(), torch.tensor(0.01 / 25), rtol=1e-3, atol=0)
 
 
+def test_the_rate_s_cycle_runs_over_all_steps():
+    """Adam divides by the gradients' size, so a step moves no number by much more than the rate."""
+    model, moved = translator().double(), []
+    before = nn.utils.parameters_to_vector(model.parameters())
+    for _ in train(model, SOURCE, LENGTHS, TARGET, generator=seeded(), **(OPTIONS | {"steps": 50})):
+        after = nn.utils.parameters_to_vector(model.parameters())
+        moved.append((after - before).abs().max().item())
+        before = after
+    assert math.isclose(moved[0], 0.01 / 25, rel_tol=1e-3)
+    assert 0.3 * 50 - 5 < max(range(50), key=moved.__getitem__) < 0.3 * 50 + 5
+    assert moved[-1] < 0.01 / 1000
+
+
 def test_training_is_the_same_from_the_same_seed_and_another_from_another():
     runs = []
     for seed in (0, 0, 1):
@@ -73,6 +87,15 @@ def test_more_padding_trains_the_same_model():
     ]
     assert_close(losses[0], losses[1], rtol=1e-12, atol=0)
     assert_close(*(nn.utils.parameters_to_vector(model.parameters()) for model in models))
+
+
+def test_a_batch_is_no_wider_than_its_longest_source():
+    model, widths = translator(), []
+    model.encoder.register_forward_pre_hook(lambda module, arguments: widths.append(arguments[0].size(1)))
+    batches = torch.randint(3, (4, 2), generator=seeded(), device="cpu")
+    trained(model)
+    assert widths == LENGTHS.cpu()[batches].amax(1).tolist()
+    assert len(set(widths)) > 1
 
 
 def test_a_loop_may_look_at_the_model_between_two_steps():
@@ -126,32 +149,63 @@ def test_a_match_is_right_to_its_end(ids, right):
 
 
 @pytest.mark.parametrize("training", [True, False])
-def test_counting_leaves_the_mode_and_drops_nothing_out(training):
+def test_counting_leaves_every_part_s_mode_and_drops_nothing_out(training):
     model = translator(dropout=0.5).eval()
     source, lengths = SOURCE.repeat(50, 1), LENGTHS.repeat(50)
     target, _ = model.translate(source, lengths, max_steps=3)
     model.train(training)
+    model.encoder.train(not training)
+    before = [part.training for part in model.modules()]
     assert exact_matches(model, source, lengths, target).all()
-    assert model.training == training
+    assert [part.training for part in model.modules()] == before
 
 
-# What a mistake is told
+# Devices
 
 
-WRONG = {
-    TypeError: {"steps must be an integer, found 2.0": {"steps": 2.0}},
-    ValueError: {
-        "steps must be at least 1, found 0": {"steps": 0},
-        "batch_size must be at least 1, found 0": {"batch_size": 0},
-        "learning_rate must be positive, found 0.0": {"learning_rate": 0.0},
-        "target must have one row for each source, found source (3, 4), target (2, 3)": {"target": TARGET[:2]},
-        "lengths must have one number a source, found lengths (2,), source (3, 4)": {"lengths": LENGTHS[:2]},
-    },
-}
+@can_pretend
+def test_a_step_reads_two_tensors_back_from_an_accelerator():
+    from accelerator import DEVICE
+
+    model, (source, lengths, target) = translator().to(DEVICE), (t.to(DEVICE) for t in (SOURCE, LENGTHS, TARGET))
+
+    def run(steps):
+        return list(train(model, source, lengths, target, generator=seeded(), **(OPTIONS | {"steps": steps})))
+
+    few, more = (reads(lambda steps=steps: run(steps), DEVICE) for steps in (2, 5))
+    assert more - few == 3 * 2  # the loss, and what PyTorch's pad_packed_sequence reads
+    assert few == 2 * 2 + 1  # and the lengths, once
 
 
-@mistakes(WRONG)
-def test_training_says_what_is_wrong_before_it_starts(wrong, error, message):
+# What is said of a mistake
+
+
+WRONG = [
+    (TypeError, "steps must be an integer, found 2.0", {"steps": 2.0}),
+    (TypeError, "lengths must be a tensor of integers, found list", {"lengths": [4, 2, 3]}),
+    (ValueError, "steps must be at least 1, found 0", {"steps": 0}),
+    (ValueError, "batch_size must be at least 1, found 0", {"batch_size": 0}),
+    (ValueError, "learning_rate must be positive, found 0.0", {"learning_rate": 0.0}),
+    (
+        ValueError,
+        "target must have one row for each source, found source (3, 4), target (2, 3)",
+        {"target": TARGET[:2]},
+    ),
+    (
+        ValueError,
+        "lengths must have one number a source, found lengths (2,), source (3, 4)",
+        {"lengths": LENGTHS[:2]},
+    ),
+    (
+        ValueError,
+        "lengths must lie between 1 and the source's length 4, found 0 to 4",
+        {"lengths": torch.tensor([4, 0, 3])},
+    ),
+]
+
+
+@pytest.mark.parametrize(("error", "message", "wrong"), WRONG)
+def test_training_says_what_is_wrong_before_it_starts(error, message, wrong):
     arguments = {"model": translator(), "source": SOURCE, "lengths": LENGTHS, "target": TARGET, "generator": seeded()}
     refuses(train, arguments | OPTIONS | wrong, error, message)
 

@@ -16,7 +16,7 @@ from tools.bench_attention import Row, time_ratio
 
 POINTS = 6000
 
-# What an epoch adds to the peak of memory, in megabytes: of 100,000 points, a single n × n matrix has 40,000.
+# What an epoch adds to the peak of memory, in megabytes: of 30,000 points, a single n × n matrix has 3,600.
 MEMORY = """
 import resource
 import torch
@@ -24,8 +24,8 @@ from attention.experiments.gradient import loss_and_gradient
 from attention.experiments.kernel_regression import draw
 
 loss_and_gradient(*draw(100, seed=0), torch.ones(100))
-points, before = draw(100_000, seed=0), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-loss_and_gradient(*points, torch.full((100_000,), 10.0), leave_one_out=True)
+points, before = draw(30_000, seed=0), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+loss_and_gradient(*points, torch.full((30_000,), 10.0), leave_one_out=True)
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1000)
 """
 
@@ -41,7 +41,7 @@ def published(x: Tensor, y: Tensor, w: Tensor, leave_one_out: bool) -> None:
 def memory_row() -> Row:
     """To be asked for first, as a new process begins with the peak of the one that starts it."""
     added = float(subprocess.check_output([sys.executable, "-c", MEMORY]))
-    return "kernel regression, memory that 100,000 points add", added, 64, "MB"
+    return "kernel regression, memory that 30,000 points add", added, 64, "MB"
 
 
 def regression_rows() -> Iterator[Row]:

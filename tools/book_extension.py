@@ -1,23 +1,54 @@
 """The book's own Sphinx extension: what _config.yml cannot say."""
 
 import re
+import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
+from docutils import nodes
 from markupsafe import Markup
+from sphinx.transforms import SphinxTransform
+
+from attention.explorer.front import script
+
+# Formulas as SVG, with their glyphs in the script: browsers may refuse font files to a page opened from disk.
+MATHJAX = "tex-svg-full.js"
 
 
 def setup(app):
-    """Register with Sphinx; comes after sphinx-mathjax-offline in the list of extensions."""
-    # Formulas as SVG, with their glyphs in the script: browsers may refuse font files to a page opened from disk.
-    app.config.mathjax_path = "mathjax/tex-svg-full.js"
-    app.connect("builder-inited", make_static_folder)
+    """Register with Sphinx."""
+    app.config.mathjax_path = f"mathjax/{MATHJAX}"
+    app.connect("builder-inited", copy_mathjax)
+    app.connect("builder-inited", write_explorer)
+    app.add_transform(LinksToStates)
     app.connect("html-page-context", add_to_context)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-def make_static_folder(app) -> None:
-    """Make the folder that the theme copies its logo into, which it does even when the build fails before making it."""
-    Path(app.outdir, "_static").mkdir(parents=True, exist_ok=True)
+def copy_mathjax(app) -> None:
+    """Copy MathJax, with what its menu may load, and without the combinations of it that the book does not use.
+
+    This also makes the folder that the theme copies its logo into, even when the build fails before making it.
+    """
+    source = Path(find_spec("sphinx-mathjax-offline").origin).parent / "static" / "mathjax"
+    unused = {path.name for path in source.glob("*.js")} - {MATHJAX}
+    shutil.copytree(source, Path(app.outdir, "_static", "mathjax"), ignore=lambda *_: unused, dirs_exist_ok=True)
+
+
+def write_explorer(app) -> None:
+    """Write the explorer's front end, which the package joins, as the one script of the pages."""
+    Path(app.outdir, "_static", "explorer.js").write_text(script(), encoding="utf-8")
+
+
+class LinksToStates(SphinxTransform):
+    """Leave links such as ``#lookup?temperature=0.05`` to the explorer: they name no place in the text."""
+
+    default_priority = 800  # before MyST looks for the places
+
+    def apply(self, **_) -> None:
+        for link in self.document.findall(nodes.reference):
+            if re.match(r"#[\w-]+\?", link.get("refuri", "")):
+                link.attributes.pop("id_link", None)
 
 
 def add_to_context(app, pagename, templatename, context, doctree) -> None:
@@ -37,7 +68,9 @@ def without_font_preloads(head: str) -> Markup:
 
 
 def readable(body: str) -> str:
-    """Replace what screen readers stumble over: lists without terms in signatures, and a role that no list may hold.
+    """Replace what screen readers stumble over.
+
+    Lists without terms in signatures, a role that no list may hold, and one name for all folds in place of their own.
 
     >>> readable('<dt class="sig py"><dl><dd>length</dd></dl></dt><dl><dd>as it was</dd></dl>')
     '<dt class="sig py"><span><span class="sig-line">length</span></span></dt><dl><dd>as it was</dd></dl>'
@@ -48,4 +81,5 @@ def readable(body: str) -> str:
         return re.sub("</?d[ld]>", lambda tag: tags[tag[0]], signature[0])
 
     body = re.sub(r'<dt class="sig .*?</dt>', without_list, body, flags=re.DOTALL)
+    body = body.replace(' aria-label="Toggle hidden content"', "")
     return body.replace('role="doc-biblioentry"', 'role="listitem"')

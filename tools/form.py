@@ -8,6 +8,7 @@ from nbval.plugin import find_comment_markers, find_metadata_tags
 from tools.notebooks import WIDGET_VIEW, normalise
 
 MOST_LINES = 25
+MOST_FOLDED_LINES = 40  # of code that only draws
 MOST_IMPORTS = 8
 SETUP = """\
 # Installs the course's package where it is missing, as on Colab.
@@ -60,12 +61,15 @@ def _cell_faults(cell: NotebookNode) -> list[str]:
     found = []
     lines = cell.source.splitlines()
     nbval = dict(find_metadata_tags(cell.metadata)) | dict(find_comment_markers(cell.source))
-    if len(lines) > MOST_LINES:
-        found.append(f"has {len(lines)} lines, more than {MOST_LINES}")
+    most = MOST_FOLDED_LINES if "hide-input" in cell.metadata.get("tags", ()) else MOST_LINES
+    if len(lines) > most:
+        found.append(f"has {len(lines)} lines, more than {most}")
     if sum(line.startswith(("import ", "from ")) for line in lines) > MOST_IMPORTS:
         found.append(f"has more than {MOST_IMPORTS} lines of imports")
-    if (nbval.get("skip") or not nbval.get("check", True)) and "assert" not in cell.source:
-        found.append("has its output ignored and asserts nothing")
+    if "hide-input" in cell.metadata.get("tags", ()) and not lines[0].startswith("# @title "):
+        found.append("is folded and has no title: begin it with a line '# @title What it draws', which Colab shows")
+    if nbval.get("skip") or not nbval.get("check", True):
+        found.append("has its output ignored: print it rounded, or assert its bounds")
     for output in cell.outputs:
         found += _output_faults(output, cell)
     return found

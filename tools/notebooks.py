@@ -20,12 +20,17 @@ METADATA = {
     "language_info": {"name": "python"},
 }
 CELL_METADATA = ("mystnb", "tags")
+# As Colab and JupyterLab say what the tag says to the page.
+FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 TIMEOUT = 120
 
 
 def normalise(notebook: NotebookNode) -> NotebookNode:
-    """The notebook without what changes from run to run: widget views, an editor's metadata."""
+    """The notebook without what changes from run to run: widget views, an editor's metadata.
+
+    Code that the page folds (its cell's tag is ``hide-input`` or ``hide-cell``) is folded in JupyterLab and Colab too.
+    """
     notebook = nbformat.from_dict(notebook)
     notebook.metadata = nbformat.from_dict(METADATA)
     notebook.nbformat, notebook.nbformat_minor = 4, 5
@@ -37,6 +42,8 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
         seen.add(cell.id)
         cell.metadata = {name: cell.metadata[name] for name in CELL_METADATA if cell.metadata.get(name)}
         if cell.cell_type == "code":
+            if {"hide-input", "hide-cell"} & set(cell.metadata.get("tags", ())):
+                cell.metadata |= FOLDED
             cell.outputs = [_normalise_output(output) for output in cell.outputs]
     return notebook
 

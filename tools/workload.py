@@ -32,7 +32,8 @@ def setup(app):
 
 def add_table(app, docname: str, source: list[str]) -> None:
     """Put the table where a page has the mark."""
-    source[0] = source[0].replace(MARK, table())
+    if MARK in source[0]:
+        source[0] = source[0].replace(MARK, table())
 
 
 def table() -> str:

@@ -148,27 +148,39 @@ def check_integers(name: str, tensor: Tensor) -> None:
         raise TypeError(f"{name} must be a tensor of integers, found {_kind(tensor)}")
 
 
-def check_ids(name: str, ids: Tensor, weight: Tensor) -> None:
-    """Raise unless these are ids (B, length), at least one, for which an embedding with this weight has rows."""
+def check_ids(name: str, ids: Tensor, weight: Tensor, dims: int = 2) -> None:
+    """Raise unless these are ids (B, length), or (B,) for one dimension, for which an embedding's weight has rows.
+
+    Their numbers are looked at on the CPU alone. Reading them from an accelerator would stop the host until all earlier
+    work is done, and a graph that is being compiled has no numbers yet; there the embedding has to refuse.
+    """
     check_integers(name, ids)
-    if ids.dim() != 2 or not ids.numel():
-        raise ValueError(f"{name} must have shape (B, length) with at least one id, found {tuple(ids.shape)}")
+    if ids.dim() != dims or not ids.numel():
+        shape = "(B,)" if dims == 1 else "(B, length)"
+        raise ValueError(f"{name} must have shape {shape} with at least one id, found {tuple(ids.shape)}")
     if ids.device != weight.device:
         raise ValueError(f"{name} must be on the module's device {weight.device}, found {ids.device}")
+    if not can_be_read(ids):
+        return
     least, most = ids.aminmax()
     if least < 0 or most >= len(weight):
         raise ValueError(f"{name} must hold ids from 0 to {len(weight) - 1}, found {int(least)} to {int(most)}")
 
 
-def check_lengths(lengths: Tensor, source: Tensor) -> None:
-    """Raise unless there is one length for each source (B, S), from 1 to S."""
+def check_lengths(lengths: Tensor, source: Tensor) -> Tensor:
+    """Raise unless there is one length for each source (B, S), from 1 to S; return them on the CPU.
+
+    PyTorch packs sequences by lengths on the CPU, so lengths on an accelerator are read once, here, and not again.
+    """
     check_integers("lengths", lengths)
     if lengths.shape != source.shape[:1]:
         raise ValueError(f"lengths must have one number a source, found {shapes(lengths=lengths, source=source)}")
+    lengths = lengths.cpu()
     shortest, longest = lengths.aminmax()
     if shortest < 1 or longest > source.size(1):
         found = f"{int(shortest)} to {int(longest)}"
         raise ValueError(f"lengths must lie between 1 and the source's length {source.size(1)}, found {found}")
+    return lengths
 
 
 def check_same(attribute: str, **tensors: Tensor) -> None:

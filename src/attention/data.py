@@ -1,6 +1,6 @@
 """Data made here, from a seed: dates as people write them, small dictionaries, and texts as numbers.
 
-Dimensions: B texts, S the longest one's characters, its end included.
+Dimensions: B texts, S characters of the longest text, its end token included.
 """
 
 from collections.abc import Sequence
@@ -18,16 +18,16 @@ MONTHS = [
     "January", "February", "March", "April", "May", "June",
     "July", "August", "September", "October", "November", "December",
 ]  # fmt: skip
-FIRST, LAST = date(1969, 1, 1), date(2068, 12, 31)  # the hundred years of which two digits name one, as in POSIX
+FIRST, LAST = date(1969, 1, 1), date(2068, 12, 31)  # two digits name one of these hundred years, as in POSIX
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 DAYS = (LAST - FIRST).days + 1
 
 
 def ways_to_write(day: date) -> list[str]:
-    """The ways in which people write a date, eight of them.
+    """Write a date in eight of the ways that people use.
 
-    Where all is numbers, dots or slashes, a year of four digits in front is followed by month and day; otherwise the
-    day comes first, then the month, as in most of the world. A year of two digits lies in 1969 … 2068, as in POSIX.
+    A date of numbers alone is written year, month, day when the year comes first. Otherwise the day comes before the
+    month, as in most of the world. A year of two digits lies between 1969 and 2068, as in POSIX.
 
     Args:
         day: the date.
@@ -40,7 +40,9 @@ def ways_to_write(day: date) -> list[str]:
     >>> ways_to_write(date(2021, 3, 3))[4:]
     ['Wed 3 Mar 21', '3/3/21', '03.03.2021', '2021.03.03']
     """
-    weekday, month, d, m, y = WEEKDAYS[day.weekday()], MONTHS[day.month - 1], day.day, day.month, day.year
+    weekday = WEEKDAYS[day.weekday()]
+    month = MONTHS[day.month - 1]
+    d, m, y = day.day, day.month, day.year
     ending = "th" if d in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(d % 10, "th")
     return [
         f"{d} {month} {y}",
@@ -55,20 +57,20 @@ def ways_to_write(day: date) -> list[str]:
 
 
 def draw_dates(number: int, *, generator: Generator) -> list[tuple[str, str]]:
-    """Draw different dates between 1969 and 2068, and for each one of its ways to be written.
+    """Draw different dates between 1969 and 2068, and one way of writing each.
 
-    No date comes twice, in whatever way: two slices of the list have nothing in common.
+    No date is drawn twice, so two slices of the list have no date in common.
 
     Args:
-        number: how many, at most 36,525.
-        generator: where chance comes from.
+        number: how many dates, at most 36,525.
+        generator: the source of random numbers.
 
     Returns:
         pairs such as ``("March 3rd, 2021", "2021-03-03")``.
 
     Raises:
-        TypeError: ``number`` is no integer.
-        ValueError: ``number`` is negative, or more than there are dates.
+        TypeError: ``number`` is not an integer.
+        ValueError: ``number`` is negative, or larger than the number of dates.
 
     >>> (text, iso), = draw_dates(1, generator=torch.Generator().manual_seed(0))
     >>> text, iso
@@ -77,31 +79,30 @@ def draw_dates(number: int, *, generator: Generator) -> list[tuple[str, str]]:
     check_count("number", number)
     if number > DAYS:
         raise ValueError(f"number must be at most {DAYS}, the days from {FIRST} to {LAST}, found {number}")
+    offsets = torch.randperm(DAYS, generator=generator, device=generator.device)[:number]
+    choices = torch.randint(8, (number,), generator=generator, device=generator.device)  # of the eight ways
     pairs = []
-    for offset in torch.randperm(DAYS, generator=generator, device=generator.device)[:number].tolist():
+    for offset, choice in zip(offsets.tolist(), choices.tolist(), strict=True):
         day = FIRST + timedelta(days=offset)
-        ways = ways_to_write(day)
-        pairs.append(
-            (ways[torch.randint(len(ways), (), generator=generator, device=generator.device)], day.isoformat())
-        )
+        pairs.append((ways_to_write(day)[choice], day.isoformat()))
     return pairs
 
 
 def draw_dictionary(size: int, *, generator: Generator) -> tuple[str, str]:
-    """Draw a dictionary in which the first letters have one digit each, its entries in any order.
+    """Draw a dictionary that gives each of the first letters one digit, its entries in any order.
 
-    Who is to say the digits in the letters' order has to find each entry: nothing of the text may be forgotten.
+    Naming the digits in the order of their letters takes every entry, so nothing in the text may be forgotten.
 
     Args:
         size: number of entries, from 1 to 26.
-        generator: where chance comes from.
+        generator: the source of random numbers.
 
     Returns:
-        the text, 3 · ``size`` − 1 characters long, and its digits from a on.
+        the text, 3 · ``size`` − 1 characters long, and the digits in the order of their letters, that of a first.
 
     Raises:
-        TypeError: ``size`` is no integer.
-        ValueError: ``size`` is not positive, or there are not as many letters.
+        TypeError: ``size`` is not an integer.
+        ValueError: ``size`` is not between 1 and 26.
 
     >>> draw_dictionary(4, generator=torch.Generator().manual_seed(0))
     ('d0 b9 a4 c3', '4930')
@@ -111,14 +112,15 @@ def draw_dictionary(size: int, *, generator: Generator) -> tuple[str, str]:
         raise ValueError(f"size must be at most {len(LETTERS)}, one entry a letter, found {size}")
     digits = torch.randint(10, (size,), generator=generator, device=generator.device).tolist()
     order = torch.randperm(size, generator=generator, device=generator.device).tolist()
-    return " ".join(f"{LETTERS[i]}{digits[i]}" for i in order), "".join(map(str, digits))
+    text = " ".join(f"{LETTERS[i]}{digits[i]}" for i in order)
+    return text, "".join(str(digit) for digit in digits)
 
 
 class Vocabulary:
-    """The characters that texts may hold, each with an id; ids 0, 1 and 2 are ``PAD``, ``BOS`` and ``EOS``.
+    """The characters that texts may contain, each with an id; ids 0, 1 and 2 are ``PAD``, ``BOS`` and ``EOS``.
 
     Args:
-        characters: in any order, repeated or not; the ids follow their order in Unicode.
+        characters: in any order, with or without repetitions; their ids follow their order in Unicode.
 
     >>> vocabulary = Vocabulary("0123456789-")
     >>> ids, lengths = vocabulary.encode(["2021", "7"])
@@ -136,47 +138,54 @@ class Vocabulary:
         return EOS + 1 + len(self.characters)
 
     def encode(self, texts: Sequence[str], device: torch.device | str | None = None) -> tuple[Tensor, Tensor]:
-        """Turn texts into ids, each with ``EOS`` at its end and ``PAD`` behind it.
+        """Turn texts into ids, each text followed by ``EOS`` and then by ``PAD`` up to the longest text's length.
 
         Args:
-            texts: at least one, none of them empty.
-            device: where the ids are to lie; PyTorch's default when not given.
+            texts: at least one text, none of them empty.
+            device: the device of the result; PyTorch's default device when not given.
 
         Returns:
-            ids (B, S) and lengths (B,), both int64; ``EOS`` is counted.
+            ids (B, S) and lengths (B,), both int64; a length counts the ``EOS``.
 
         Raises:
-            TypeError: ``texts`` is itself a text.
-            ValueError: no text, an empty one, or a character without an id.
+            TypeError: ``texts`` is a single text instead of a list.
+            ValueError: there is no text, an empty text, or a character that has no id.
         """
         if isinstance(texts, str):
             raise TypeError(f"texts must be a list of texts, found the text {texts!r}")
         if not texts:
             raise ValueError("texts must hold at least one text, found none")
-        rows = [torch.tensor(self._row(text), device="cpu") for text in texts]
-        lengths = torch.tensor([len(row) for row in rows], device=device)
-        return pad_sequence(rows, batch_first=True, padding_value=PAD).to(lengths.device), lengths
+        rows = [torch.tensor(self._encode_text(text), device="cpu") for text in texts]
+        ids = pad_sequence(rows, batch_first=True, padding_value=PAD)  # (B, S)
+        lengths = torch.tensor([len(row) for row in rows], device=device)  # (B,)
+        return ids.to(lengths.device), lengths
 
     def decode(self, ids: Tensor) -> list[str]:
         """Turn ids (B, S) back into texts: each row up to its first ``EOS``, without ``PAD`` and ``BOS``.
 
         Raises:
-            TypeError: ids that are no integers.
-            ValueError: another shape, or an id that no character has.
+            TypeError: the ids are not integers.
+            ValueError: the ids have another shape, or one of them belongs to no character.
         """
         check_integers("ids", ids)
         if ids.dim() != 2:
             raise ValueError(f"ids must have shape (B, S), found {tuple(ids.shape)}")
-        if ids.numel() and not 0 <= ids.min() <= ids.max() < len(self):
-            found = f"{int(ids.min())} to {int(ids.max())}"
+        rows = ids.tolist()
+        numbers = [number for row in rows for number in row]
+        if numbers and not 0 <= min(numbers) <= max(numbers) < len(self):
+            found = f"{min(numbers)} to {max(numbers)}"
             raise ValueError(f"ids must lie between 0 and {len(self) - 1}, found {found}")
-        rows = (row[: row.index(EOS)] if EOS in row else row for row in ids.tolist())
-        return ["".join(self.characters[number - EOS - 1] for number in row if number > EOS) for row in rows]
+        return [self._decode_row(row) for row in rows]
 
-    def _row(self, text: str) -> list[int]:
+    def _encode_text(self, text: str) -> list[int]:
         if not text:
             raise ValueError("texts must not be empty, found ''")
         for character in text:
             if character not in self._ids:
                 raise ValueError(f"the vocabulary has no {character!r}, found in {text!r}")
         return [*(self._ids[character] for character in text), EOS]
+
+    def _decode_row(self, row: list[int]) -> str:
+        if EOS in row:
+            row = row[: row.index(EOS)]
+        return "".join(self.characters[number - EOS - 1] for number in row if number > EOS)

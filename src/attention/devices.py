@@ -1,4 +1,4 @@
-"""Where tensors should live when nobody has said."""
+"""Which device to compute on when nobody has named one."""
 
 import os
 import re
@@ -14,14 +14,14 @@ def default_device(dtype: torch.dtype = torch.float32) -> torch.device:
     The environment variable ``ATTENTION_DEVICE`` overrides it (``cpu``, ``cuda``, ``cuda:1``, ``mps``, …).
 
     Args:
-        dtype: what the tensors are to hold; MPS, say, has no ``torch.float64`` and is passed over for it.
+        dtype: of the tensors to be made there. MPS, for one, has no ``torch.float64`` and is passed over for it.
 
     Returns:
-        a device on which such a tensor can be made.
+        a device on which a tensor of this dtype can be made.
 
     Raises:
-        ValueError: ``ATTENTION_DEVICE`` names a device that PyTorch does not know, that this machine lacks, or that
-            does not have the dtype.
+        ValueError: ``ATTENTION_DEVICE`` names a device that PyTorch does not know, that this machine does not
+            have, or that does not have the dtype.
     """
     wanted = os.environ.get("ATTENTION_DEVICE")
     if wanted:
@@ -34,7 +34,7 @@ def default_device(dtype: torch.dtype = torch.float32) -> torch.device:
 
 
 def checked_device(name: str, wanted: str, dtype: torch.dtype = torch.float32) -> torch.device:
-    """The device that somebody wants by ``name``; a ValueError if it is unknown, absent, or without the dtype."""
+    """The device ``wanted`` by the setting ``name``; a ValueError if it is unknown, absent, or lacks the dtype."""
     try:
         device = torch.device(wanted)
     except RuntimeError:

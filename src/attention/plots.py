@@ -72,7 +72,7 @@ def hull(values: Tensor, outputs: Tensor, labels: Sequence[str], axis_names: tup
     with plt.rc_context(STYLE):
         _, axes = plt.subplots(figsize=(6.4, 3.4))
         axes.fill(*corners.T, facecolor="none", edgecolor=PALETTE["muted"], linewidth=1)
-        axes.scatter(*found.T, s=3, color=PALETTE["weights"], alpha=0.35, linewidths=0)
+        axes.scatter(*found.T, s=3, color=PALETTE["ink"], alpha=0.35, linewidths=0)
         axes.scatter(*corners.T, s=45, color=PALETTE["value"], zorder=3)
         for corner, label in zip(corners, labels, strict=True):
             _label(axes, corner, label, away_from=corners.mean(axis=0))

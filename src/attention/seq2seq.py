@@ -1,35 +1,49 @@
-"""From one sequence to another: an encoder with many states, and a decoder that looks at them at every step.
+"""From one sequence to another: an encoder that keeps all its states, and a decoder that attends to them at every step.
 
 Dimensions: B batch, S source tokens, T target tokens, H hidden width, V size of the target's vocabulary.
 """
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from inspect import signature
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from attention.arguments import check_count, check_ids, check_input, check_lengths, check_probability, shapes
+from attention.arguments import (
+    check_count,
+    check_ids,
+    check_input,
+    check_lengths,
+    check_mask,
+    check_probability,
+    check_same,
+    shapes,
+)
+from attention.contexts import Attention, ProjectsKeys
 from attention.masks import padding_mask
 from attention.modules import AdditiveAttention
 
-PAD, BOS, EOS = range(3)  # the ids of padding, and of what stands before and behind every target
+PAD, BOS, EOS = range(3)  # the ids of padding, of the token before every target, and of the token that ends it
 
 
 class Encoder(nn.Module):
-    """Read the source and keep the state after every token: one encoder, many states.
+    """Read the source and keep the state after every token, not only the last one.
 
-    ``hᵢ = GRU(embed(sourceᵢ), hᵢ₋₁)`` knows the source up to token i. In both directions, half of the numbers come from
-    a second GRU that reads from the end, and ``hᵢ`` knows what stands before and behind.
+    The state ``hᵢ = GRU(embed(sourceᵢ), hᵢ₋₁)`` depends on the tokens up to i. With both directions, half of its
+    numbers come from a second GRU that reads from the end, and ``hᵢ`` depends on the whole source.
 
     Args:
         vocabulary_size: number of ids a source can hold, ``PAD``, ``BOS`` and ``EOS`` among them.
         hidden_dim: width H of an embedding and of a state.
         num_layers: number of recurrent layers.
         dropout: probability of dropping a number of an embedding in training.
-        bidirectional: whether to read in both directions; H is then even.
+        bidirectional: whether to read in both directions; H must then be even.
 
     Raises:
-        TypeError: a count is no integer.
-        ValueError: a count is too small, H is odd where it is halved, or ``dropout`` lies outside 0 … 1.
+        TypeError: a count is not an integer.
+        ValueError: a count is too small, H is odd although two directions share it, or ``dropout`` is not in 0 … 1.
 
     Source: Bahdanau et al. (2015), section 3.2.
 
@@ -58,50 +72,56 @@ class Encoder(nn.Module):
         )
 
     def forward(self, source: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Read a batch; what stands behind a source's length changes nothing.
+        """Read a batch of sources; the padding after a source's length has no effect.
 
         Args:
             source: ids (B, S), at least one a row.
-            lengths: integers (B,), from 1 to S; S for each when not given, and then no id may be ``PAD``.
+            lengths: integers (B,), from 1 to S, best kept on the CPU, where PyTorch packs sequences. When they are not
+                given each source has length S, and none may hold ``PAD``.
 
         Returns:
-            states (B, S, H) of the last layer, zeros behind each length, and for all layers the state in which each
-            source has been read to its end, (num_layers, B, H).
+            states (B, S, H) of the last layer, zeros after each length; and for every layer the state in which it has
+            read the whole source, (num_layers, B, H).
 
         Raises:
-            TypeError: ids or lengths that are no integers.
-            ValueError: shapes, devices or numbers that do not fit, or padding without lengths.
+            TypeError: the ids or the lengths are not integers.
+            ValueError: a shape, device, length or id does not fit, or there is padding without lengths. Ids are
+                looked at on the CPU; on other devices PyTorch's embedding refuses them in its own way.
         """
         check_ids("source", source, self.embedding.weight)
-        lengths = _full_lengths(source) if lengths is None else lengths
-        check_lengths(lengths, source)
-        embedded = self.dropout(self.embedding(source))
-        packed = pack_padded_sequence(embedded, lengths.cpu(), batch_first=True, enforce_sorted=False)
-        packed, hidden = self.gru(packed)
-        states, _ = pad_packed_sequence(packed, batch_first=True, total_length=source.size(1))
-        if self.gru.bidirectional:  # (num_layers · 2, B, H / 2)
-            hidden = hidden.unflatten(0, (-1, 2)).transpose(1, 2).flatten(2)
+        embedded = self.dropout(self.embedding(source))  # (B, S, H)
+        if lengths is None:
+            _check_unpadded(source)
+            states, hidden = self.gru(embedded)  # (B, S, H), (num_layers, B, H)
+        else:
+            lengths = check_lengths(lengths, source)
+            packed = pack_padded_sequence(embedded, lengths, batch_first=True, enforce_sorted=False)
+            packed, hidden = self.gru(packed)
+            states, _ = pad_packed_sequence(packed, batch_first=True, total_length=source.size(1))  # (B, S, H)
+        if self.gru.bidirectional:  # one layer's two directions follow each other in hidden
+            hidden = hidden.unflatten(0, (-1, 2))  # (2 · num_layers, B, H / 2) → (num_layers, 2, B, H / 2)
+            hidden = hidden.transpose(1, 2).flatten(2)  # (num_layers, B, H)
         return states, hidden
 
 
 class Decoder(nn.Module):
-    """Write the target token by token, each with a look at the source.
+    """Write the target token by token, attending to the source's states before each.
 
-    At step t, from the token before (``BOS`` at first) and the state sₜ₋₁ of the last layer:
+    Step t starts from the previous token (``BOS`` at first) and from the last layer's state sₜ₋₁:
     ``contextₜ = attention(query=sₜ₋₁, key=states, value=states)``, ``sₜ = GRU([embed(tokenₜ₋₁); contextₜ], sₜ₋₁)``,
     ``logitsₜ = output(sₜ)``.
 
     Args:
         vocabulary_size: number V of ids a target can hold, ``PAD``, ``BOS`` and ``EOS`` among them.
         hidden_dim: width H of an embedding, of a state, and of the encoder's states.
-        attention: a module whose ``forward(query, key, value, attn_mask)`` returns a context and weights, such as
-            :class:`AdditiveAttention`, :class:`DotProductAttention` or :class:`LastState`.
+        attention: called as ``attention(query, key, value, attn_mask)``, it returns a context and weights;
+            :class:`AdditiveAttention`, :class:`DotProductAttention`, :class:`LastState`, or a module of your own.
         num_layers: number of recurrent layers, as many as the encoder's.
         dropout: probability of dropping a number of an embedding in training.
 
     Raises:
-        TypeError: a count is no integer.
-        ValueError: a count is too small, or ``dropout`` lies outside 0 … 1.
+        TypeError: a count is not an integer, or the attention cannot be called like that.
+        ValueError: a count is too small, ``dropout`` is not in 0 … 1, or the attention takes another width than H.
 
     Source: Bahdanau et al. (2015), section 3.1, with the output read from the state alone.
 
@@ -114,22 +134,16 @@ class Decoder(nn.Module):
     """
 
     def __init__(
-        self, vocabulary_size: int, hidden_dim: int, attention: nn.Module, num_layers: int = 1, dropout: float = 0.0
+        self, vocabulary_size: int, hidden_dim: int, attention: Attention, num_layers: int = 1, dropout: float = 0.0
     ) -> None:
         super().__init__()
         _check_sizes(vocabulary_size, hidden_dim, num_layers, dropout)
+        _check_attention(attention, hidden_dim)
         self.embedding = nn.Embedding(vocabulary_size, hidden_dim)
         self.dropout = nn.Dropout(dropout)
         self.attention = attention
         self.gru = nn.GRU(2 * hidden_dim, hidden_dim, num_layers, batch_first=True)
         self.output = nn.Linear(hidden_dim, vocabulary_size)
-
-    def step(
-        self, token: Tensor, hidden: Tensor, states: Tensor, attn_mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """From the token before (B,) to logits (B, V), the next hidden state and weights (B, S)."""
-        logits, hidden, weights = self._steps(token.unsqueeze(1), hidden, states, attn_mask, {})
-        return logits.squeeze(1), hidden, weights.squeeze(1)
 
     def forward(
         self, target: Tensor, hidden: Tensor, states: Tensor, attn_mask: Tensor | None = None
@@ -138,92 +152,139 @@ class Decoder(nn.Module):
 
         Args:
             target: ids (B, T); the decoder puts ``BOS`` before them itself, and never reads the last.
-            hidden: (num_layers, B, H), the encoder's last.
-            states: the encoder's (B, S, H).
-            attn_mask: bool, True = may attend, (B, 1, S).
+            hidden: the encoder's last state for each layer, (num_layers, B, H).
+            states: the encoder's states (B, S, H).
+            attn_mask: bool, True = may attend, broadcastable to (B, 1, S).
 
         Returns:
-            logits (B, T, V) for each token of the target, the last hidden state (num_layers, B, H), and weights
-            (B, T, S) of all steps.
+            logits (B, T, V) for each token of the target, the last hidden state (num_layers, B, H), and the weights
+            of all steps (B, T, S).
 
         Raises:
-            TypeError: ids that are no integers.
-            ValueError: shapes, devices or ids that do not fit.
+            TypeError: the ids are not integers, a tensor has another dtype than the module, or the mask is not boolean.
+            ValueError: a shape or device does not fit, or an id; ids are looked at as in :class:`Encoder`.
         """
         check_ids("target", target, self.embedding.weight)
-        self._check_source(target.size(0), hidden, states)
-        before = torch.cat([target.new_full((len(target), 1), BOS), target[:, :-1]], 1)
-        return self._steps(before, hidden, states, attn_mask, self._known(states))
+        self._check_source(hidden, states, attn_mask, batch_size=len(target))
+        start = target.new_full((len(target), 1), BOS)
+        previous = torch.cat([start, target[:, :-1]], dim=1)  # (B, T)
+        return self._decode(previous, hidden, states, attn_mask, **self._precompute_keys(states))
+
+    def step(
+        self,
+        token: Tensor,
+        hidden: Tensor,
+        states: Tensor,
+        attn_mask: Tensor | None = None,
+        *,
+        projected_key: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Predict one token from the token before it. In training mode dropout applies, as in :meth:`forward`.
+
+        Args:
+            token: the previous ids (B,).
+            hidden: the state after the step before, for each layer, (num_layers, B, H).
+            states: the encoder's states (B, S, H).
+            attn_mask: bool, True = may attend, broadcastable to (B, 1, S).
+            projected_key: what ``attention.project_keys(states)`` returned. Without it an attention that projects its
+                keys does so again at each step.
+
+        Returns:
+            logits (B, V), the next hidden state (num_layers, B, H), and weights (B, S).
+
+        Raises:
+            TypeError, ValueError: as :meth:`forward`.
+        """
+        check_ids("token", token, self.embedding.weight, dims=1)
+        self._check_source(hidden, states, attn_mask, batch_size=len(token))
+        keys = {} if projected_key is None else {"projected_key": projected_key}
+        logits, hidden, weights = self._decode(token.unsqueeze(1), hidden, states, attn_mask, **keys)
+        return logits.squeeze(1), hidden, weights.squeeze(1)
 
     @torch.no_grad()
     def greedy(
         self, hidden: Tensor, states: Tensor, attn_mask: Tensor | None = None, *, max_steps: int
     ) -> tuple[Tensor, Tensor]:
-        """Write on its own: each step reads the likeliest token of the step before, until every row has its ``EOS``.
+        """Write without a target: each step reads the likeliest token of the step before, until every row has ``EOS``.
+
+        There is no dropout, even in training mode; afterwards the decoder and its parts are in the mode they were in.
 
         Args:
-            hidden: (num_layers, B, H), the encoder's last.
-            states: the encoder's (B, S, H).
-            attn_mask: bool, True = may attend, (B, 1, S).
-            max_steps: number of tokens after which to stop all the same.
+            hidden: the encoder's last state for each layer, (num_layers, B, H).
+            states: the encoder's states (B, S, H).
+            attn_mask: bool, True = may attend, broadcastable to (B, 1, S).
+            max_steps: number of tokens after which to stop in any case.
 
         Returns:
-            ids (B, T) with ``PAD`` behind each row's ``EOS``, and weights (B, T, S), zeros there.
+            ids (B, T) with ``PAD`` after each row's ``EOS``, and weights (B, T, S), zeros there.
 
         Raises:
-            TypeError, ValueError: as :meth:`forward`; also a ``max_steps`` that is no positive integer.
+            TypeError, ValueError: as :meth:`forward`; also if ``max_steps`` is not a positive integer.
         """
         check_count("max_steps", max_steps, least=1)
-        self._check_source(states.size(0), hidden, states)
-        known = self._known(states)
-        token = torch.full((len(states), 1), BOS, device=states.device)
-        is_done = torch.zeros_like(token, dtype=torch.bool)
-        tokens, looks = [], []
-        while len(tokens) < max_steps and not is_done.all():
-            logits, hidden, weights = self._steps(token, hidden, states, attn_mask, known)
-            token = logits.argmax(-1).masked_fill(is_done, PAD)
-            tokens.append(token)
-            looks.append(weights.masked_fill(is_done.unsqueeze(-1), 0.0))
-            is_done = is_done | (token == EOS)
-        return torch.cat(tokens, 1), torch.cat(looks, 1)
+        self._check_source(hidden, states, attn_mask)
+        tokens, all_weights = [], []
+        with _without_dropout(self):
+            keys = self._precompute_keys(states)
+            token = torch.full((len(states), 1), BOS, device=states.device)  # (B, 1)
+            is_done = torch.zeros_like(token, dtype=torch.bool)  # (B, 1)
+            for _ in range(max_steps):
+                logits, hidden, weights = self._decode(token, hidden, states, attn_mask, **keys)
+                token = logits.argmax(dim=-1).masked_fill(is_done, PAD)  # (B, 1)
+                tokens.append(token)
+                all_weights.append(weights.masked_fill(is_done.unsqueeze(-1), 0.0))  # (B, 1, S)
+                is_done = is_done | (token == EOS)
+                if is_done.all():
+                    break
+        return torch.cat(tokens, dim=1), torch.cat(all_weights, dim=1)
 
-    def _steps(
-        self, tokens: Tensor, hidden: Tensor, states: Tensor, attn_mask: Tensor | None, known: dict[str, Tensor]
+    def _decode(
+        self, tokens: Tensor, hidden: Tensor, states: Tensor, attn_mask: Tensor | None, **keys: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """From tokens (B, T) to the logits (B, T, V) behind each, the last hidden state, and weights (B, T, S)."""
-        outputs, looks = [], []
-        for embedded in self.dropout(self.embedding(tokens)).split(1, dim=1):
-            context, weights = self.attention(hidden[-1].unsqueeze(1), states, states, attn_mask, **known)
-            output, hidden = self.gru(torch.cat([embedded, context], -1), hidden)
+        """Read tokens (B, T) one after the other; the arguments have been checked."""
+        embedded = self.dropout(self.embedding(tokens))  # (B, T, H)
+        outputs, all_weights = [], []
+        for embedded_token in embedded.split(1, dim=1):  # (B, 1, H)
+            query = hidden[-1].unsqueeze(1)  # (B, 1, H)
+            context, weights = self.attention(query, states, states, attn_mask, **keys)  # (B, 1, H), (B, 1, S)
+            gru_input = torch.cat([embedded_token, context], dim=-1)  # (B, 1, 2H)
+            output, hidden = self.gru(gru_input, hidden)  # (B, 1, H), (num_layers, B, H)
             outputs.append(output)
-            looks.append(weights)
-        return self.output(torch.cat(outputs, 1)), hidden, torch.cat(looks, 1)
+            all_weights.append(weights)
+        logits = self.output(torch.cat(outputs, dim=1))  # (B, T, V)
+        return logits, hidden, torch.cat(all_weights, dim=1)  # (B, T, S)
 
-    def _known(self, states: Tensor) -> dict[str, Tensor]:
-        """What the attention can know of the states before it is asked, so that it is computed once for all steps."""
-        if type(self.attention) is not AdditiveAttention:
-            return {}
-        check_input("key", states, self.attention.W_k.weight)
-        return {"projected_key": self.attention.W_k(states)}
+    def _precompute_keys(self, states: Tensor) -> dict[str, Tensor]:
+        """Let an attention that can project its keys do so once for all steps."""
+        if isinstance(self.attention, ProjectsKeys) and _accepts(self.attention, projected_key=states):
+            return {"projected_key": self.attention.project_keys(states)}  # (B, S, width of the projection)
+        return {}
 
-    def _check_source(self, rows: int, hidden: Tensor, states: Tensor) -> None:
-        check_input("hidden", hidden, self.output.weight)
-        check_input("states", states, self.output.weight)
-        layers, width = self.gru.num_layers, self.gru.hidden_size
-        if hidden.shape != (layers, rows, width) or states.shape != (rows, states.size(-2), width):
-            wanted = f"hidden {(layers, rows, width)} and states ({rows}, S, {width})"
-            raise ValueError(f"{rows} targets need {wanted}, found {shapes(hidden=hidden, states=states)}")
+    def _check_source(
+        self, hidden: Tensor, states: Tensor, attn_mask: Tensor | None, batch_size: int | None = None
+    ) -> None:
+        check_input("hidden", hidden, self.embedding.weight)
+        check_input("states", states, self.embedding.weight)
+        layers, width, length = self.gru.num_layers, self.gru.hidden_size, states.size(-2)
+        if batch_size is None:
+            batch_size = len(states)
+        if hidden.shape != (layers, batch_size, width) or states.shape != (batch_size, length, width):
+            wanted = f"hidden {(layers, batch_size, width)} and states ({batch_size}, S, {width})"
+            raise ValueError(f"{batch_size} targets need {wanted}, found {shapes(hidden=hidden, states=states)}")
+        if attn_mask is not None:
+            check_mask("attn_mask", attn_mask, (batch_size, 1, length))
+            check_same("device", states=states, attn_mask=attn_mask)
 
 
 class Translator(nn.Module):
-    """An encoder and a decoder that are trained as one.
+    """An encoder and a decoder that are trained together.
 
     Args:
         encoder: reads the source.
-        decoder: writes the target, with as many layers, as wide.
+        decoder: writes the target; it has as many layers as the encoder, and the same width.
 
     Raises:
-        ValueError: the two differ in layers or width.
+        ValueError: the two differ in the number of layers or in width.
 
     >>> from attention import AdditiveAttention
     >>> attend = AdditiveAttention(query_dim=5, key_dim=5, hidden_dim=5)
@@ -249,33 +310,80 @@ class Translator(nn.Module):
 
         Args:
             source: ids (B, S).
-            target: ids (B, T), as they are to come out.
+            target: the ids to predict, (B, T).
             lengths: of the sources, integers (B,), from 1 to S; S for each when not given.
 
         Returns:
-            logits (B, T, V), and weights (B, T, S), zeros behind each length.
+            logits (B, T, V), and weights (B, T, S), zeros after each source's length.
 
         Raises:
             TypeError, ValueError: as :class:`Encoder` and :class:`Decoder`.
         """
-        logits, _, weights = self.decoder(target, *self._read(source, lengths))
+        hidden, states, attn_mask = self._encode(source, lengths)
+        logits, _, weights = self.decoder(target, hidden, states, attn_mask)
         return logits, weights
 
     @torch.no_grad()
     def translate(self, source: Tensor, lengths: Tensor | None = None, *, max_steps: int) -> tuple[Tensor, Tensor]:
-        """Greedy decoding: ids (B, T) and weights (B, T, S), as :meth:`Decoder.greedy` returns them."""
-        return self.decoder.greedy(*self._read(source, lengths), max_steps=max_steps)
+        """Greedy decoding: ids (B, T) and weights (B, T, S), as :meth:`Decoder.greedy` returns them.
 
-    def _read(self, source: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
+        There is no dropout, even in training mode; afterwards the translator and its parts are in the mode they were
+        in.
+        """
+        with _without_dropout(self):
+            hidden, states, attn_mask = self._encode(source, lengths)
+            return self.decoder.greedy(hidden, states, attn_mask, max_steps=max_steps)
+
+    def _encode(self, source: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
+        """What the decoder needs of the source: the last hidden state, all states, and a mask if there is padding."""
         states, hidden = self.encoder(source, lengths)
-        return hidden, states, None if lengths is None else padding_mask(lengths, source.size(1)).to(states.device)
+        if lengths is None:
+            return hidden, states, None
+        return hidden, states, padding_mask(lengths, source.size(1)).to(states.device)  # (B, 1, S)
 
 
-def _full_lengths(source: Tensor) -> Tensor:
-    padded = (source == PAD).any(-1).nonzero().flatten().tolist()
-    if padded:
-        raise ValueError(f"source has padding (id {PAD}) in row {padded[0]}: its lengths must be given")
-    return torch.full((len(source),), source.size(1), device=source.device)
+@contextmanager
+def _without_dropout(module: nn.Module) -> Iterator[None]:
+    """Put the module and its parts into evaluation mode, and afterwards back into the mode that each was in."""
+    training = [part for part in module.modules() if part.training]
+    for part in training:
+        part.training = False
+    try:
+        yield
+    finally:
+        for part in training:
+            part.training = True
+
+
+def _check_unpadded(source: Tensor) -> None:
+    if source.is_meta or torch.compiler.is_compiling():  # no numbers to look at
+        return
+    has_padding = (source == PAD).any(dim=-1).tolist()  # (B,)
+    if any(has_padding):
+        row = has_padding.index(True)
+        raise ValueError(f"source has padding (id {PAD}) in row {row}: its lengths must be given")
+
+
+def _accepts(attention: Attention, **options: object) -> bool:
+    """Whether ``attention(query, key, value, attn_mask, **options)`` is a call that its parameters allow."""
+    function = attention.forward if isinstance(attention, nn.Module) else attention
+    try:
+        signature(function).bind("query", "key", "value", "attn_mask", **options)
+    except TypeError:
+        return False
+    return True
+
+
+def _check_attention(attention: Attention, width: int) -> None:
+    is_class = isinstance(attention, type)
+    if is_class or not callable(attention) or not _accepts(attention):
+        found = f"the class {attention.__name__}" if is_class else type(attention).__name__
+        raise TypeError(f"attention must be callable as attention(query, key, value, attn_mask), found {found}")
+    if isinstance(attention, AdditiveAttention):
+        query_dim, key_dim = attention.W_q.in_features, attention.W_k.in_features
+        if (query_dim, key_dim) != (width, width):
+            found = f"{type(attention).__name__} with query_dim={query_dim} and key_dim={key_dim}"
+            raise ValueError(f"attention must take queries and keys of the decoder's width {width}, found {found}")
 
 
 def _check_sizes(vocabulary_size: int, hidden_dim: int, num_layers: int, dropout: float) -> None:

@@ -1,4 +1,7 @@
-"""Training a translator, and counting what it gets right."""
+"""Training a translator, and counting what it gets right.
+
+Dimensions: N pairs of a source and a target, S source tokens, T target tokens, V size of the target's vocabulary.
+"""
 
 from collections.abc import Iterator
 
@@ -21,74 +24,82 @@ def train(
     learning_rate: float,
     generator: Generator,
 ) -> Iterator[float]:
-    """Train with teacher forcing, one batch a step, for as long as the loop that asks goes on.
+    """Train with teacher forcing, one batch a step: each step is taken when the caller's loop asks for its loss.
 
-    Each step draws a batch with replacement and lowers the mean of ``−log p(target)`` over all tokens but padding,
-    with Adam and a rate that rises to ``learning_rate`` and falls to nothing (one cycle).
+    Each step draws a batch with replacement and lowers the mean of ``−log p(token)`` over all target tokens that are
+    not padding, with Adam. The learning rate follows one cycle over all ``steps``: it rises from a 25th of
+    ``learning_rate`` to its peak after the first 30 % of them, and then falls to nearly 0 at the last. So a run of 100
+    steps is not the first half of a run of 200.
 
     Args:
-        model: what is trained, in place; set to training mode before each step.
-        source: ids (N, S), all there are.
-        lengths: of the sources, (N,).
-        target: ids (N, T), each with ``EOS`` and then ``PAD``.
-        steps: number of steps.
-        batch_size: sources a step.
-        learning_rate: the highest.
-        generator: where the batches come from.
+        model: the translator, trained in place; it is put into training mode before each step.
+        source: ids (N, S).
+        lengths: of the sources, integers (N,), from 1 to S.
+        target: ids (N, T), each row followed by ``EOS`` and then ``PAD``.
+        steps: number of steps, over which the learning rate's cycle runs.
+        batch_size: number of pairs a step.
+        learning_rate: the peak of the cycle.
+        generator: the source of random numbers for the batches.
 
     Yields:
         the loss of each step.
 
     Raises:
-        TypeError: a count is no integer.
-        ValueError: a count or the rate is not positive, or there is not one target for each source.
+        TypeError: a count or the lengths are not integers.
+        ValueError: a count or the learning rate is not positive, a length is not from 1 to S, or there is not one
+            target and one length for each source.
 
-    Source: Kingma and Ba (2015); Smith and Topin (2019) for the cycle.
+    Source: Kingma and Ba (2015) for Adam; Smith and Topin (2019) for the cycle.
     """
     check_count("steps", steps, least=1)
     check_count("batch_size", batch_size, least=1)
     check_positive("learning_rate", learning_rate)
     check_pairs(source, target)
-    check_lengths(lengths, source)
+    lengths = check_lengths(lengths, source)
     optimizer = torch.optim.Adam(model.parameters())
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, learning_rate, total_steps=steps)
     batches = torch.randint(len(source), (steps, batch_size), generator=generator, device=generator.device)
-    return (_step(model, optimizer, schedule, source[i], lengths[i], target[i]) for i in batches.to(source.device))
+    return _take_steps(model, optimizer, schedule, source, lengths, target, batches.cpu())
+
+
+def _take_steps(model, optimizer, schedule, source, lengths, target, batches) -> Iterator[float]:
+    """The training loop; the lengths and the batches' rows lie on the CPU, where reading them takes no waiting."""
+    for rows in batches:  # (B,)
+        longest = lengths[rows].max()  # columns that are padding in the whole batch would only take time
+        rows_there = rows.to(source.device)
+        batch_source = source[rows_there, :longest]  # (B, longest)
+        batch_target = target[rows_there]  # (B, T)
+        model.train()
+        logits, _ = model(batch_source, batch_target, lengths[rows])  # (B, T, V)
+        loss = cross_entropy(logits.flatten(0, 1), batch_target.flatten(), ignore_index=PAD)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+        yield loss.item()
 
 
 def exact_matches(model: Translator, source: Tensor, lengths: Tensor, target: Tensor) -> Tensor:
-    """Which sources the model translates without a fault, decoding greedily, without dropout.
+    """Which sources the model translates without an error, decoding greedily.
 
     Args:
-        model: what is asked; it is left in the mode it was in.
+        model: the translator, which decodes without dropout and stays in its mode.
         source: ids (B, S).
-        lengths: of the sources, (B,).
-        target: ids (B, T), each with ``EOS`` and then ``PAD``.
+        lengths: of the sources, integers (B,), from 1 to S.
+        target: ids (B, T), each row followed by ``EOS`` and then ``PAD``.
 
     Returns:
         bool tensor (B,): True where every token is right, ``EOS`` among them.
 
     Raises:
-        TypeError, ValueError: as :class:`Translator`; also if there is not one target for each source.
+        TypeError, ValueError: as :meth:`Translator.translate`; also if there is not one target for each source.
     """
     check_pairs(source, target)
-    was_training = model.training
-    ids, _ = model.eval().translate(source, lengths, max_steps=target.size(1))
-    model.train(was_training)
-    return (pad(ids, (0, target.size(1) - ids.size(1)), value=PAD) == target).all(-1)
+    ids, _ = model.translate(source, lengths, max_steps=target.size(1))  # (B, at most T)
+    ids = pad(ids, (0, target.size(1) - ids.size(1)), value=PAD)  # (B, T)
+    return (ids == target).all(-1)
 
 
 def check_pairs(source: Tensor, target: Tensor) -> None:
     if len(source) != len(target):
         raise ValueError(f"target must have one row for each source, found {shapes(source=source, target=target)}")
-
-
-def _step(model, optimizer, schedule, source: Tensor, lengths: Tensor, target: Tensor) -> float:
-    source = source[:, : lengths.max()]  # padding that the batch does not need only takes time
-    logits, _ = model.train()(source, target, lengths)
-    loss = cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=PAD)
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-    schedule.step()
-    return loss.item()

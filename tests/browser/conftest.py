@@ -11,9 +11,15 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from attention.explorer import Explorer
+from attention.explorer.front import script, stylesheet
+
 ROOT = Path(__file__).parents[2]
 BOOK = ROOT / "_build" / "html"
 PAGES = sorted(path.relative_to(BOOK).as_posix() for path in (BOOK / "book").glob("*.html"))
+
+UNDRAWN = """() => [...document.querySelectorAll('.math')].filter(
+    (math) => !math.querySelector('mjx-container') || math.querySelector('mjx-merror, [data-mjx-error]')).length"""
 
 
 def chromium() -> str:
@@ -65,18 +71,75 @@ class Visit:
             self.abroad.append(url)
 
 
+def new_visit(browser: Browser, origin: str, *, width: int = 1280, theme: str = "light", **options) -> Visit:
+    """A fresh window, with nothing open yet."""
+    window = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme, **options)
+    return Visit(window.new_page(), origin)
+
+
 @pytest.fixture
 def visit(browser: Browser):
     """Open a URL in a fresh window: ``visit(url, origin, width=…, theme=…)``."""
     with contextlib.ExitStack() as windows:
 
-        def open_window(
-            url: str, origin: str = "file:", *, width: int = 1280, theme: str = "light", **options
-        ) -> Visit:
-            window = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme, **options)
-            windows.callback(window.close)
-            visit = Visit(window.new_page(), origin)
+        def open_window(url: str, origin: str = "file:", **options) -> Visit:
+            visit = new_visit(browser, origin, **options)
+            windows.callback(visit.page.context.close)
             visit.page.goto(url)
             return visit
 
         yield open_window
+
+
+@pytest.fixture
+def show(visit, tmp_path):
+    """Write explorers, and HTML around them, into a page on disk and open it; ``hash`` is the address behind it."""
+
+    def open_page(*parts: Explorer | str, theme: str = "light", hash: str = "", **options) -> Page:
+        html = "".join(part if isinstance(part, str) else part._repr_mimebundle_()["text/html"] for part in parts)
+        (tmp_path / "page.html").write_text(
+            f'<!doctype html><html lang="en" data-theme="{theme}"><meta charset="utf-8"><title>intact</title>'
+            '<meta name="viewport" content="width=device-width">'
+            f"<style>{stylesheet()}</style><script>{script()}</script>{html}",
+            encoding="utf-8",
+        )
+        opened = visit((tmp_path / "page.html").as_uri() + hash, **options)
+        assert opened.complaints == []
+        return opened.page
+
+    return open_page
+
+
+# The tests of a page stand together, in one worker, so that ``chapter`` opens it once in each window.
+every_page = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in PAGES], scope="module"
+)
+
+
+@pytest.fixture(scope="session")
+def chapter(browser: Browser, origins):
+    """Show a page of the book, its formulas drawn: ``chapter(name, where, width=…, theme=…)``.
+
+    A window that shows the page already is left as it is; one that shows another page goes on to it, which takes half
+    the time of opening a fresh one.
+    """
+    windows: dict[tuple, Visit] = {}
+    shown: dict[tuple, str] = {}
+
+    def show(name: str, where: str = "disk", *, width: int = 1280, theme: str = "light") -> Visit:
+        window = (where, width, theme)
+        if window not in windows:
+            windows[window] = new_visit(browser, origins[where], width=width, theme=theme)
+        visit = windows[window]
+        if shown.get(window) != name:
+            shown.pop(window, None)
+            visit.abroad.clear()
+            visit.complaints.clear()
+            visit.page.goto(f"{origins[where]}/{name}")
+            visit.page.wait_for_function(f"({UNDRAWN})() === 0")
+            shown[window] = name
+        return visit
+
+    yield show
+    for visit in windows.values():
+        visit.page.context.close()

@@ -1,70 +1,11 @@
-"""The built book in a real browser: nothing fetched, nothing complained of, everything drawn, everything linked."""
+"""The built book as a whole: everything linked, found and led to."""
 
 from html.parser import HTMLParser
 from urllib.parse import unquote, urldefrag
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 from conftest import BOOK, PAGES
-
-# The theme's own faults, which no option of it mends.
-THEME_FAULTS: dict[str, str] = {}
-
-RENDERED = """() => [...document.querySelectorAll('.math')].filter(
-    (math) => !math.querySelector('mjx-container') || math.querySelector('mjx-merror, [data-mjx-error]')).length"""
-
-
-@pytest.mark.parametrize("origin", ["disk", "server"])
-@pytest.mark.parametrize("name", PAGES)
-def test_page_asks_for_nothing_and_complains_of_nothing(visit, origins, origin, name):
-    opened = visit(f"{origins[origin]}/{name}", origins[origin])
-    opened.page.wait_for_function(f"({RENDERED})() === 0")
-    opened.page.wait_for_load_state("networkidle")
-    assert opened.abroad == []
-    assert opened.complaints == []
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("name", PAGES)
-def test_axe_finds_nothing_serious(visit, origins, theme, name):
-    page = visit(f"{origins['disk']}/{name}", theme=theme).page
-    page.wait_for_function(f"({RENDERED})() === 0")
-    faults = [
-        f"{fault['id']}: {node['html']}"
-        for fault in Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-        for node in fault["nodes"]
-        if fault["impact"] in ("serious", "critical") and THEME_FAULTS.get(fault["id"], "\0") not in node["html"]
-    ]
-    assert faults == []
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_page_fits_a_phone(visit, origins, name):
-    page = visit(f"{origins['disk']}/{name}", width=360).page
-    page.wait_for_function(f"({RENDERED})() === 0")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
-
-
-STANDS_OUT = """() => [...document.querySelectorAll('attention-explorer, attention-explorer *')].filter((part) =>
-    part.clientWidth && part.scrollWidth > part.clientWidth + 1 && getComputedStyle(part).overflowX === 'visible')
-    .map((part) => `${part.tagName}.${part.className}: ${part.scrollWidth} in ${part.clientWidth}`)"""
-CUT_OFF = """() => [...document.querySelectorAll('attention-explorer svg text')].filter((text) => {
-    const [own, all] = [text, text.ownerSVGElement].map((part) => part.getBoundingClientRect());
-    return getComputedStyle(text).visibility === 'visible' && (own.right > all.right + 1 || own.left < all.left - 1);
-}).map((text) => text.textContent)"""
-
-
-@pytest.mark.parametrize("width", [360, 1280])
-@pytest.mark.parametrize("name", PAGES)
-def test_nothing_stands_out_of_an_explorer(visit, origins, name, width):
-    page = visit(f"{origins['disk']}/{name}", width=width).page
-    sliders = page.locator("attention-explorer input[type=range]")
-    for key in ("Home", "End"):
-        for slider in sliders.all():
-            slider.press(key)
-        assert page.evaluate(STANDS_OUT) == []
-        assert page.evaluate(CUT_OFF) == []
 
 
 class Links(HTMLParser):

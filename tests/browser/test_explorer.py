@@ -1,37 +1,15 @@
 """The explorer's front end, on pages of its own: what each control and each panel does under the hand."""
 
 import math
-from pathlib import Path
 
 import pytest
 import torch
 from ipywidgets import IntSlider
 
-import attention.explorer
 from attention import attention_weights, causal_mask
 from attention.explorer import bars, curves, explore, heatmap
 
-HERE = Path(attention.explorer.__file__).parent
 TOKENS = ["<BOS>", "我", "🍎", "</script><script>document.title='broken'</script>"]
-
-
-@pytest.fixture
-def show(visit, tmp_path):
-    """Write explorers into a page on disk and open it."""
-
-    def open_page(*explorers, theme: str = "light", **options):
-        html = "".join(explorer._repr_mimebundle_()["text/html"] for explorer in explorers)
-        (tmp_path / "page.html").write_text(
-            f'<!doctype html><html lang="en" data-theme="{theme}"><meta charset="utf-8"><title>intact</title>'
-            f'<link rel="stylesheet" href="{(HERE / "explorer.css").as_uri()}">'
-            f'<script defer src="{(HERE / "explorer.js").as_uri()}"></script>{html}',
-            encoding="utf-8",
-        )
-        opened = visit((tmp_path / "page.html").as_uri(), **options)
-        assert opened.complaints == []
-        return opened.page
-
-    return open_page
 
 
 def weights_of(temperature=1.0, causal=False):
@@ -159,8 +137,9 @@ def test_curves_are_named_and_said(show):
     page.locator("input[type=range]").press("ArrowRight")
     assert "to 9 at 3" in svg.get_attribute("aria-label")
     assert page.locator("path[data-name=line]").get_attribute("d") != line
-    svg.focus()
-    svg.press("ArrowRight")
+    page.locator("input[type=range]").press("Tab")
+    page.keyboard.press("Tab")  # over the slider's play button to the cursor
+    page.keyboard.press("ArrowRight")
     assert page.locator(".readout").inner_text() == "time = 1.6: line 4.8, gap 1.6"
 
 

@@ -13,7 +13,9 @@ import urllib.request
 import nbformat
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, new_visit
+
+pytestmark = pytest.mark.xdist_group("lab")
 
 NOTEBOOKS = sorted(path.name for path in (ROOT / "book").glob("*.ipynb"))
 CHECKED = "checked.ipynb"
@@ -41,7 +43,8 @@ def lab(tmp_path_factory):
     write("01-dictionary.ipynb", folder / CHECKED, TEXT, STATE, SET)
     settings = tmp_path / "JUPYTERLAB_SETTINGS_DIR" / "@jupyterlab" / "notebook-extension"
     settings.mkdir(parents=True)
-    (settings / "tracker.jupyterlab-settings").write_text('{"windowingMode": "none"}')  # keep every cell in the page
+    # every cell stays in the page, and a kernel stops when its notebook is closed
+    (settings / "tracker.jupyterlab-settings").write_text('{"windowingMode": "none", "kernelShutdown": true}')
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -86,7 +89,7 @@ def lab(tmp_path_factory):
                 time.sleep(0.5)
         else:
             pytest.fail((tmp_path / "log").read_text())
-        yield f"{address}/lab/tree"
+        yield address
     finally:
         os.killpg(server.pid, signal.SIGTERM)
         server.wait(30)
@@ -103,23 +106,48 @@ def write(name, path, *cells):
     nbformat.write(notebook, path)
 
 
-@pytest.fixture(autouse=True)
-def one_kernel_at_a_time(lab):
-    """Stop what a test has started: a kernel takes some hundred megabytes."""
-    yield
-    kernels = lab.replace("/lab/tree", "/api/kernels")
-    with urllib.request.urlopen(kernels) as listed:
-        for kernel in json.load(listed):
-            urllib.request.urlopen(urllib.request.Request(f"{kernels}/{kernel['id']}", method="DELETE")).close()
-
-
-def run_all(visit, url):
-    page = visit(f"{url}?reset", url).page  # without the notebooks that were open before
+@pytest.fixture(scope="module")
+def window(lab, browser):
+    """JupyterLab's window: to open one notebook after the other takes half the time of starting afresh for each."""
+    page = new_visit(browser, lab).page
     page.set_default_timeout(120_000)
-    page.get_by_text("Python 3 (ipykernel) | Idle").wait_for()
-    page.locator(".lm-MenuBar-itemLabel", has_text="Run").click()
-    page.locator(".lm-Menu-itemLabel").get_by_text("Run All Cells", exact=True).click()
-    return page
+    yield page
+    page.context.close()
+
+
+@pytest.fixture
+def run_all(lab, window):
+    """Open a notebook from the list of files and run all of it: ``run_all(name)``; at its end, the test closes it."""
+    files = window.locator(".jp-DirListing-item")
+    if files.count() == 0 or window.locator(".jp-NotebookPanel").count():
+        stop_kernels(lab)  # the first test, or one after a test that failed
+        window.goto(f"{lab}/lab?reset")
+
+    def open_and_run(name):
+        files.filter(has_text=name).dblclick()
+        window.get_by_text("Python 3 (ipykernel) | Idle").wait_for()
+        choose(window, "Run", "Run All Cells")
+        return window
+
+    return open_and_run
+
+
+def stop_kernels(lab):
+    with urllib.request.urlopen(f"{lab}/api/kernels") as listed:
+        for kernel in json.load(listed):
+            urllib.request.urlopen(urllib.request.Request(f"{lab}/api/kernels/{kernel['id']}", method="DELETE")).close()
+
+
+def choose(page, menu, item):
+    page.locator(".lm-MenuBar-itemLabel", has_text=menu).click()
+    page.locator(".lm-Menu-itemLabel").get_by_text(item, exact=True).click()
+
+
+def close(page):
+    """Close the notebook without saving it; its kernel, which takes some hundred megabytes, stops by itself."""
+    choose(page, "File", "Close Tab")
+    page.get_by_role("button", name="Discard").click()
+    page.locator(".jp-NotebookPanel").wait_for(state="detached")
 
 
 def first_exercise(name):
@@ -144,8 +172,8 @@ def answer(page, number, source, before, after):
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_notebook_runs_to_its_end_and_is_live(lab, visit, name):
-    page = run_all(visit, f"{lab}/{name}")
+def test_notebook_runs_to_its_end_and_is_live(run_all, name):
+    page = run_all(name)
     page.locator(".jp-OutputArea-output pre", has_text="ran to the end").wait_for()
     assert page.locator("[data-mime-type='application/vnd.jupyter.error']").count() == 0
     exercise = first_exercise(name)
@@ -158,10 +186,11 @@ def test_notebook_runs_to_its_end_and_is_live(lab, visit, name):
     before = explorer.evaluate(SHOWN)
     slider.press("ArrowLeft" if slider.evaluate("(input) => input.value === input.max") else "ArrowRight")
     assert explorer.evaluate(SHOWN) != before
+    close(page)
 
 
-def test_explorer_and_python_share_a_state(lab, visit):
-    page = run_all(visit, f"{lab}/{CHECKED}")
+def test_explorer_and_python_share_a_state(run_all):
+    page = run_all(CHECKED)
     printed = page.locator(".jp-OutputArea-output pre", has_text="state:")
     printed.wait_for()
     assert printed.inner_text().strip() == "state: 4.0"
@@ -189,3 +218,4 @@ def test_explorer_and_python_share_a_state(lab, visit):
     text = page.locator(".attention-explorer", has=page.locator("input[type=text]"))
     text.locator("input").fill("seven!!")
     text.locator("td[data-value='7']").wait_for()
+    close(page)

@@ -51,8 +51,8 @@ soft_lookup = Exercise(
 
 
 def _weights_at(scores: Tensor, temperature: float) -> Tensor:
-    powers = [torch.exp(score / temperature) for score in scores]
-    return torch.stack([power / sum(powers) for power in powers])
+    exponentials = [torch.exp(score / temperature) for score in scores]
+    return torch.stack([exponential / sum(exponentials) for exponential in exponentials])
 
 
 def _draw_weights_at(generator: torch.Generator) -> tuple:
@@ -80,11 +80,11 @@ weights_at = Exercise(
         ),
         Mistake(
             lambda scores, temperature: torch.exp(scores / temperature) / torch.exp(scores).sum(),
-            "Divide by the sum of the same powers: the temperature belongs in the denominator too.",
+            "Divide by the sum of the same exponentials: the temperature belongs in the denominator too.",
         ),
         Mistake(
             lambda scores, temperature: torch.exp(scores / temperature),
-            "The powers are right, but they do not sum to 1 yet: divide by their sum.",
+            "The exponentials are right, but they do not sum to 1 yet: divide by their sum.",
         ),
     ),
 )
@@ -122,4 +122,68 @@ scores_from_weights = Exercise(
         ),
     ),
     canonical=lambda scores: scores - scores.max(),
+)
+
+
+def _lookup_on_a_line(queries: Tensor, keys: Tensor, values: Tensor, temperature: float) -> Tensor:
+    outputs = []
+    for query in queries:
+        exponentials = [torch.exp(-((query - key) ** 2) / temperature) for key in keys]
+        products = [exponential * value for exponential, value in zip(exponentials, values, strict=True)]
+        outputs.append(sum(products) / sum(exponentials))
+    return torch.stack(outputs)
+
+
+def _draw_lookup_on_a_line(generator: torch.Generator) -> tuple:
+    count, entries = primes(generator, 2)
+    queries, keys, values = (torch.randn(size, generator=generator) for size in (count, entries, entries))
+    temperature = 0.4 + 0.3 * torch.rand(1, generator=generator).item()
+    return queries, keys, values, round(temperature, 3)
+
+
+def _squared(queries: Tensor, keys: Tensor) -> Tensor:
+    return (queries[:, None] - keys) ** 2
+
+
+lookup_on_a_line = Exercise(
+    "lookup_on_a_line",
+    _lookup_on_a_line,
+    _draw_lookup_on_a_line,
+    mistakes=(
+        Mistake(
+            lambda queries, keys, values, temperature: (_squared(queries, keys) / temperature).softmax(1) @ values,
+            "The sign is missing: the key that is farthest away gets the largest weight. A score is larger the closer "
+            "a key is, so it is minus the squared distance.",
+        ),
+        Mistake(
+            lambda queries, keys, values, temperature: (
+                (-_squared(queries, keys).sqrt() / temperature).softmax(1) @ values
+            ),
+            "This is the distance, not its square.",
+        ),
+        Mistake(
+            lambda queries, keys, values, temperature: (queries[:, None] * keys / temperature).softmax(1) @ values,
+            "This score is a product of query and key. Here it is minus the square of their difference.",
+        ),
+        Mistake(
+            lambda queries, keys, values, temperature: (-_squared(queries, keys) * temperature).softmax(1) @ values,
+            "You multiply by the temperature. A high temperature has to bring the scores closer together, so divide.",
+        ),
+        Mistake(
+            lambda queries, keys, values, temperature: (-_squared(queries, keys)).softmax(1) @ values,
+            "The temperature changes nothing yet: divide the scores by it before the softmax.",
+        ),
+        Mistake(
+            lambda queries, keys, values, temperature: (-_squared(queries, keys) / temperature).softmax(0) @ values,
+            "The softmax runs over the queries. The weights of one query, over all keys, must sum to 1.",
+        ),
+        Mistake(
+            lambda queries, keys, values, temperature: values[_squared(queries, keys).argmin(1)],
+            "This is the hard lookup: it returns the value of the nearest key and drops all others.",
+        ),
+        Mistake(
+            lambda queries, keys, values, temperature: (-_squared(queries, keys) / temperature).softmax(1),
+            "These are the weights. Multiply each value by its weight, and add.",
+        ),
+    ),
 )

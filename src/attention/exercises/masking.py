@@ -111,11 +111,11 @@ additive = Exercise(
         ),
         Mistake(
             lambda mask: torch.zeros(mask.shape).masked_fill(~mask, -1e6),
-            "−10⁶ hides a key only behind scores that are higher, and float16 has not got it. Use −∞.",
+            "−10⁶ hides a key only behind scores that are higher, and float16 does not have it. Use −∞.",
         ),
         Mistake(
             lambda mask: torch.zeros(mask.shape).masked_fill(~mask, -1e9),
-            "−10⁹ hides a key only behind scores that are higher, and float16 has not got it. Use −∞.",
+            "−10⁹ hides a key only behind scores that are higher, and float16 does not have it. Use −∞.",
         ),
     ),
 )
@@ -124,9 +124,9 @@ additive = Exercise(
 def _safe_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     rows = []
     for row, seen in zip(scores, mask.tolist(), strict=True):
-        powers = [torch.exp(score - row.max()) if see else 0 * score for score, see in zip(row, seen, strict=True)]
-        total = sum(powers) if any(seen) else 1.0
-        rows.append(torch.stack(powers) / total)
+        terms = [torch.exp(score - row.max()) if see else 0 * score for score, see in zip(row, seen, strict=True)]
+        total = sum(terms) if any(seen) else 1.0
+        rows.append(torch.stack(terms) / total)
     return torch.stack(rows)
 
 

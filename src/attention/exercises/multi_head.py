@@ -339,6 +339,63 @@ multi_head_attention = Exercise(
 )
 
 
+def _pack_heads(to_query: Tensor, to_key: Tensor, to_value: Tensor) -> Tensor:
+    rows = [head.T for matrices in (to_query, to_key, to_value) for head in matrices]
+    return torch.cat(rows)
+
+
+def _draw_matrices(generator: torch.Generator) -> tuple:
+    heads, width = primes(generator, 2)
+    return tuple(torch.randn(heads, heads * width, width, generator=generator) for _ in range(3))
+
+
+def _stored(matrices: Tensor) -> Tensor:
+    """All heads' rows, as ``nn.Linear`` stores them: (E, E)."""
+    return matrices.mT.flatten(0, 1)
+
+
+pack_heads = Exercise(
+    "pack_heads",
+    _pack_heads,
+    _draw_matrices,
+    mistakes=(
+        Mistake(
+            lambda *matrices: torch.cat([torch.cat(list(each), dim=1) for each in matrices]),
+            "Each third is W itself, (in, out), its heads side by side. `nn.Linear` stores W transposed, (out, in).",
+        ),
+        Mistake(
+            lambda *matrices: torch.cat([torch.cat(list(each), dim=1) for each in matrices], dim=1),
+            "You laid everything side by side, (E, 3E). `nn.Linear` stores it transposed, (3E, E).",
+        ),
+        Mistake(
+            lambda *matrices: torch.cat([each.reshape(each.size(1), -1) for each in matrices]),
+            "You reshape (H, E, D) to (E, E), which scrambles the numbers: transpose each head first, to (D, E).",
+        ),
+        Mistake(
+            lambda *matrices: torch.cat([each.mT.transpose(0, 1).flatten(0, 1) for each in matrices]),
+            "Your rows go round the heads: the first of each head, then the second. A head's D rows stay together.",
+        ),
+        Mistake(
+            lambda *matrices: torch.stack([each.mT for each in matrices], dim=1).flatten(0, 2),
+            "You go head by head, a query's, a key's and a value's matrix for each. The rows are in three parts: all "
+            "heads' W_q, then all W_k, then all W_v.",
+        ),
+        Mistake(
+            lambda *matrices: torch.cat([_stored(each.flip(0)) for each in matrices]),
+            "Your heads come in the opposite order: head 0 has the first rows of each third.",
+        ),
+        Mistake(
+            lambda to_query, to_key, to_value: torch.cat([_stored(each) for each in (to_key, to_query, to_value)]),
+            "Queries and keys are exchanged: the rows are W_q's, then W_k's, then W_v's.",
+        ),
+        Mistake(
+            lambda *matrices: torch.stack([_stored(each) for each in matrices]),
+            "The values are right, as (3, E, E). Put the three parts below each other: (3E, E).",
+        ),
+    ),
+)
+
+
 def _contributions(heads: Tensor, out_weight: Tensor) -> Tensor:
     width = heads.size(2)
     return torch.stack(

@@ -214,3 +214,40 @@ order_error = Exercise(
         ),
     ),
 )
+
+
+def _previous_map(places: Tensor) -> Tensor:
+    """The sum of the outer products of each place and the one before it."""
+    before = [max(place - 1, 0) for place in range(len(places))]
+    return sum(torch.outer(places[place], places[other]) for place, other in enumerate(before)).detach()
+
+
+def _draw_places(generator: torch.Generator) -> tuple:
+    """Orthogonal rows of length 1, in a space that is wider than there are places."""
+    length, width = sorted(primes(generator, 2))
+    return (torch.linalg.qr(torch.randn(width, length, generator=generator)).Q.T,)
+
+
+previous_map = Exercise(
+    "previous_map",
+    _previous_map,
+    _draw_places,
+    mistakes=(
+        Mistake(
+            lambda places: places.T @ torch.cat([places[1:], places[-1:]]),
+            "This attends to the place *after* each one: place i is to be turned into place i − 1.",
+        ),
+        Mistake(
+            lambda places: places.T @ places.roll(1, dims=0),
+            "All but the first place are right: it has none before it, and is to be turned into itself.",
+        ),
+        Mistake(
+            lambda places: torch.cat([places[:1], places[:-1]]),
+            "These are the queries, the rows that places @ w_q must have. Which w_q makes them?",
+        ),
+        Mistake(
+            lambda places: torch.cat([places[:1], places[:-1]]).T @ places,
+            "Transposed: this turns place i − 1 into place i.",
+        ),
+    ),
+)

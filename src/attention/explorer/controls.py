@@ -21,7 +21,7 @@ class Control:
     """One control of an explorer.
 
     ``values`` is what the function gets, ``states`` what JSON and the reader's ``state`` hold, ``labels`` what is read;
-    the three run in parallel. A text control has one of each: its first.
+    the three run in parallel. A text control has one of each, or the options that it offers.
     """
 
     name: str
@@ -117,6 +117,11 @@ def _from_widget(name: str, widget: ipywidgets.Widget) -> Control:
         return _slider(name, label, widget)
     if isinstance(widget, ipywidgets.FloatLogSlider):
         return _log_slider(name, label, widget)
+    if isinstance(widget, ipywidgets.Combobox):
+        texts = tuple(
+            dict.fromkeys(widget.options if widget.value in widget.options else (widget.value, *widget.options))
+        )
+        return Control(name, label, "text", texts, texts, texts, texts.index(widget.value), convert=str)
     if isinstance(widget, _Selection):
         return _selection(name, label, widget)
     if isinstance(widget, (ipywidgets.Checkbox, ipywidgets.ToggleButton)):

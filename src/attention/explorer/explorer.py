@@ -1,6 +1,7 @@
 """``explore``: a function and its controls, alive in a static page and in a notebook."""
 
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -9,49 +10,61 @@ from ipywidgets import fixed
 
 from attention.explorer.controls import Control, make_control
 from attention.explorer.page import page
-from attention.explorer.states import as_panels, tabulate
+from attention.explorer.panels import Panel
+from attention.explorer.predictions import Prediction, check_prediction
+from attention.explorer.states import as_panels, compute, pack
 from attention.explorer.widget import ExplorerWidget
 
 
-def explore(function: Callable, /, **controls: Any) -> "Explorer":
+def explore(function: Callable, /, *, name: str = "", predict: Prediction | None = None, **controls: Any) -> "Explorer":
     """Show what a function returns, with a control for each of its arguments.
 
     Reads like ``ipywidgets.interact``. The function is called in every state of the controls at once, so the result
-    moves where no kernel runs; only a text box waits for a running notebook.
+    moves where no kernel runs; only a text box waits for a running notebook. Without controls it is a figure.
 
     Args:
-        function: returns a :func:`heatmap`, :func:`bars` or :func:`curves`, or a list of them, of the same kinds and
-            shapes in every state.
+        function: returns a :func:`heatmap`, :func:`bars`, :func:`curves`, :func:`tokens`, :func:`plane` or
+            :func:`diagram`, or a list of them, of the same kinds and shapes in every state.
+        name: lower-case letters, digits and hyphens: a link ``#name?control=label`` sets these controls, in the page
+            and from outside.
+        predict: a question that is answered before the figure is seen: a :func:`choice`, a :func:`cell` or a
+            :func:`marker`.
         **controls: for each argument ``(min, max[, step])``, a list or dict of options, a bool, a str, or an
-            ipywidget: FloatSlider, FloatLogSlider, IntSlider, SelectionSlider, Dropdown, Checkbox, Text, ….
-            A control begins at the function's own default, else where ``interact`` would.
+            ipywidget: FloatSlider, FloatLogSlider, IntSlider, SelectionSlider, Dropdown, Checkbox, Text, Combobox, ….
+            A control begins at the function's own default, else where ``interact`` would. A Combobox is a text box
+            whose options are computed beforehand, so that a static page offers them.
 
     Returns:
         an :class:`Explorer`; as the last line of a cell, it shows itself.
 
     Raises:
         TypeError: a control for an argument that the function lacks, an argument without a control or default, or
-            something that is no control.
-        ValueError: an empty range, too many states or too much data (with the control to coarsen), or a panel whose
-            shape changes from state to state.
+            something that is not a control.
+        ValueError: an empty range, too many states or too much data (with the control to coarsen), a panel whose
+            shape changes from state to state, labels that repeat on an axis that panels share, a handle without its
+            controls, a prediction whose answer is the same in every state, or a name that no link can have.
 
     >>> explore(lambda temperature: bars([temperature, 1.0]), temperature=(1, 3)).state
     {'temperature': 2}
     """
+    if name and not re.fullmatch("[a-z][a-z0-9-]*", name):
+        raise ValueError(f"name must be lower-case letters, digits and hyphens, a letter first, found {name!r}")
     constants = {name: given.value for name, given in controls.items() if isinstance(given, fixed)}
     controls = {name: given for name, given in controls.items() if name not in constants}
     defaults = _check_arguments(function, [*controls, *constants])
     made = [make_control(name, given, defaults[name]) for name, given in controls.items()]
-    return Explorer(lambda **values: function(**constants, **values), made)
+    return Explorer(lambda **values: function(**constants, **values), made, name, predict)
 
 
 class Explorer:
     """A figure with controls; see :func:`explore`, which makes it."""
 
-    def __init__(self, function: Callable, controls: list[Control]):
+    def __init__(self, function: Callable, controls: list[Control], name: str, predict: Prediction | None):
         self._function = function
-        self._controls = {control.name: control for control in controls}
-        self._texts = {control.name: control.states[0] for control in controls if control.kind == "text"}
+        self._offered = {control.name: control for control in controls}
+        self._controls = dict(self._offered)  # a text that was not offered takes the place of those that were
+        self._name = name
+        self._predict = predict
         state = {control.name: control.states[control.initial] for control in controls}
         self._widget = ExplorerWidget(self._checked, payload=self._payload(), state=state)
         self._widget.observe(self._compute, names="state")
@@ -85,41 +98,79 @@ class Explorer:
         return {name: control.read(state[name]) for name, control in self._controls.items() if name in state}
 
     def _compute(self, change: dict[str, Any]) -> None:
-        """Compute all states anew when a text has changed; what goes wrong is shown, and the old figure stays."""
-        texts = {name: change["new"][name] for name in self._texts}
-        if texts == self._texts:
-            self._widget.error = ""
+        """Compute all states anew for a text that none has; what goes wrong is shown, and the old figure stays."""
+        before = dict(self._controls)
+        self._controls |= {
+            name: self._with_text(name, change["new"][name])
+            for name, control in before.items()
+            if control.kind == "text"
+        }
+        self._widget.error = ""
+        if self._controls == before:
             return
-        before, self._texts = self._texts, texts
         try:
             self._widget.payload = self._payload()
-            self._widget.error = ""
         except Exception as error:
-            self._texts = before
+            self._controls = before
             self._widget.error = f"{type(error).__name__}: {error}"
 
+    def _with_text(self, name: str, text: Any) -> Control:
+        """The text control that holds this text: the present one, the one of the offered texts, or one of its own."""
+        for control in (self._controls[name], self._offered[name]):
+            if text in control.states:
+                return control
+        return replace(control, values=(text,), states=(text,), labels=(str(text),), initial=0)
+
     def _payload(self) -> dict[str, Any]:
-        controls = self._controls.values()
-        finite = [control for control in controls if control.kind != "text"]
+        controls = list(self._controls.values())
+        states = compute(self._converted, controls)
+        _check_handles(states[0], controls)
+        named = {"name": self._name} if self._name else {}
+        packed = pack(states, controls)
         return {
+            **named,
             "controls": [control.payload() for control in controls],
-            "panels": tabulate(self._function, finite, self._converted()),
+            **packed,
+            **self._question(states, packed["panels"]),
         }
 
-    def _converted(self) -> dict[str, Any]:
-        return {name: self._controls[name].convert(text) for name, text in self._texts.items()}
+    def _converted(self, **values: Any) -> Any:
+        """What the function returns, with a text turned into what its box holds."""
+        converted = {
+            name: self._controls[name].convert(value) if self._controls[name].kind == "text" else value
+            for name, value in values.items()
+        }
+        return self._function(**converted)
+
+    def _question(self, states: list[list[Panel]], packed: list[dict[str, Any]]) -> dict[str, Any]:
+        """The prediction as the front end reads it, if there is one."""
+        if self._predict is None:
+            return {}
+        check_prediction(self._predict, states)
+        controls = self._controls.values()
+        beginning = {control.name: control.states[control.initial] for control in controls}
+        state = beginning | self._checked(self._predict.at)
+        place = 0
+        for control in controls:
+            place = place * len(control.values) + control.position(state[control.name])
+        limits = states[place][self._predict.panel].words.get("limits")
+        fields = packed[self._predict.panel]["fields"]
+        limits = limits or (fields["limits"]["items"][0] if "limits" in fields else None)
+        return {"predict": self._predict.payload(states[place], state, limits)}
 
     def _page(self) -> str:
         """The static form, which opens in the present state."""
-        controls = [
-            replace(control, states=(self._texts[name],))
-            if control.kind == "text"
-            else replace(control, initial=control.position(self.state[name]))
-            for name, control in self._controls.items()
-        ]
+        controls = [replace(each, initial=self._place(each)) for each in self._controls.values()]
         payload = self._widget.payload | {"controls": [control.payload() for control in controls]}
-        values = {control.name: control.values[control.initial] for control in controls} | self._converted()
-        return page(payload, as_panels(self._function(**values)))
+        values = {control.name: control.values[control.initial] for control in controls}
+        return page(payload, as_panels(self._converted(**values)))
+
+    def _place(self, control: Control) -> int:
+        """Where a control stands; a text that could not be computed has no place, and the old figure stays."""
+        state = self.state[control.name]
+        if control.kind == "text" and state not in control.states:
+            return control.initial
+        return control.position(state)
 
     def _repr_mimebundle_(self, **_) -> dict[str, Any]:
         # A wrapper, not a widget: ipywidgets 7, which Colab has, ignores a widget's own bundle.
@@ -139,6 +190,23 @@ class Explorer:
             for control in self._controls.values()
         )
         return f"Explorer({controls})"
+
+
+def _check_handles(panels: list[Panel], controls: list[Control]) -> None:
+    """Raise where a panel would set a control that there is not, or that has not a state for each query."""
+    sizes = {control.name: len(control.values) for control in controls}
+    for panel in panels:
+        handle = panel.words.get("handle") or {"name": "", "controls": []}
+        for name in handle["controls"]:
+            if name not in sizes:
+                known = ", ".join(sizes) or "none"
+                raise ValueError(f"the handle {handle['name']!r} moves the control {name!r}; there is {known}")
+        chooser = panel.words.get("control", "")
+        if chooser and sizes.get(chooser) != len(panel.words["queries"]):
+            raise ValueError(
+                f"choosing a query sets the control {chooser!r}: it must have {len(panel.words['queries'])} states, "
+                f"one for each query, found {sizes.get(chooser, 'no such control')}"
+            )
 
 
 def _check_arguments(function: Callable, names: list[str]) -> dict[str, Any]:

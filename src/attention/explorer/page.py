@@ -22,52 +22,122 @@ def page(payload: dict[str, Any], panels: list[Panel]) -> str:
         HTML that needs no kernel and no network; without the front end it shows tables.
     """
     data = json.dumps(payload, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    tables = "\n".join(_table(panel) for panel in panels)
+    plain = "\n".join([*_question(payload), *(PLAIN[panel.kind](panel) for panel in panels)])
+    name = f' id="{escape(payload["name"])}"' if payload.get("name") else ""
     return (
-        '<attention-explorer class="attention-explorer">\n'
+        f'<attention-explorer class="attention-explorer"{name}>\n'
         f'<script type="application/json">{data}</script>\n'
-        f"{tables}\n</attention-explorer>"
+        f"{plain}\n</attention-explorer>"
     )
 
 
-def _table(panel: Panel) -> str:
-    words, numbers = panel.words, panel.numbers
-    if panel.kind == "curves":
-        return _curves(panel)
-    values = np.atleast_2d(numbers["values"].T).T
-    mask = numbers.get("mask", np.ones(values.shape, dtype=bool)).reshape(values.shape)
-    sides = words["rows"] if panel.kind == "heatmap" else words["labels"]
-    heads = "".join(f'<th scope="col">{escape(label)}</th>' for label in words.get("columns", []))
+def _question(payload: dict[str, Any]) -> list[str]:
+    """A prediction in words: the question, what can be chosen, and the answer."""
+    asked = payload.get("predict")
+    if not asked:
+        return []
+    options = f" ({', '.join(asked['options'])})" if asked["kind"] == "option" else ""
+    return [f"<p>{escape(asked['question'])}{escape(options)} Answer: {escape(asked['said'])}.</p>"]
+
+
+def _heatmap(panel: Panel) -> str:
+    words, values = panel.words, panel.numbers["values"]
+    return _matrix("heatmap", words, words["rows"], words["columns"], values, panel.numbers.get("mask"))
+
+
+def _bars(panel: Panel) -> str:
+    """One number a row, behind the parts that it is the sum of, where it has any."""
+    words, values = panel.words, panel.numbers["values"][:, None]
+    mask = panel.numbers["mask"][:, None] if "mask" in panel.numbers else None
+    if "parts" not in panel.numbers:
+        return _matrix("bars", words, words["labels"], [], values, mask)
+    columns = [*words["parts_names"], "sum"]
+    table = np.concatenate([panel.numbers["parts"], values], axis=1)
+    return _matrix("bars", words, words["labels"], columns, table, None)
+
+
+def _tokens(panel: Panel) -> str:
+    """The weights, averaged over the heads."""
+    words, values = panel.words, panel.numbers["values"]
+    note = f" (mean of {len(values)} heads)" if len(values) > 1 else ""
+    words = words | {"caption": words["caption"] + note}
+    return _matrix("tokens", words, words["queries"], words["keys"], values.mean(axis=0), panel.numbers.get("mask"))
+
+
+def _matrix(kind: str, words: dict[str, Any], sides: list[str], tops: list[str], values, mask) -> str:
+    mask = np.ones(values.shape, dtype=bool) if mask is None else mask
+    heads = "".join(f'<th scope="col">{escape(label)}</th>' for label in tops)
     lines = [f"<tr><td></td>{heads}</tr>"] if heads else []
     for side, row, visible in zip(sides, values, mask, strict=True):
         cells = "".join(_cell(value, see, words["digits"]) for value, see in zip(row, visible, strict=True))
         lines.append(f'<tr><th scope="row">{escape(side)}</th>{cells}</tr>')
-    return _wrap(panel.kind, words["caption"], lines)
+    return _wrap(kind, words["caption"], lines)
 
 
 def _cell(value: float, visible: bool, digits: int) -> str:
-    number = _number(value, 6)
-    shown = f"{value:.{digits}f}" if np.isfinite(value) else number
-    return f'<td data-value="{number}">{shown}</td>' if visible else f'<td data-value="{number}" data-masked></td>'
+    exact = _exact(value)
+    shown = f"{value:.{digits}f}".replace("-", "−") if np.isfinite(value) else _shown(value)
+    return f'<td data-value="{exact}">{shown}</td>' if visible else f'<td data-value="{exact}" data-masked></td>'
 
 
 def _curves(panel: Panel) -> str:
     """Lines as a table of at most so many rows, evenly spaced; points are left to the picture."""
-    x, y = panel.numbers["x"], panel.numbers["y"]
+    x = panel.numbers["x"]
+    lines_of = [panel.numbers[f"line_{index}"] for index in range(len(panel.words["names"]))]
     kept = np.unique(np.linspace(0, len(x) - 1, min(len(x), MOST_ROWS)).round().astype(int)) if len(x) else []
-    heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in (panel.words["axes"][0], *panel.words["names"]))
-    lines = [f"<tr>{heads}</tr>"]
-    for index in kept:
-        cells = "".join(f"<td>{_number(value, 4)}</td>" for value in y[:, index])
-        lines.append(f'<tr><th scope="row">{_number(x[index], 4)}</th>{cells}</tr>')
+    lines = [_heads(panel.words["axes"][0], *panel.words["names"])]
+    lines += [_row(_shown(x[index]), [line[index] for line in lines_of]) for index in kept]
     note = f" ({len(kept)} of {len(x)} places)" if len(kept) < len(x) else ""
     return _wrap("curves", panel.words["caption"] + note, lines)
 
 
-def _number(value: float, digits: int) -> str:
+def _plane(panel: Panel) -> str:
+    """Each vector and each point that is alone, with its two numbers."""
+    words, numbers = panel.words, panel.numbers
+    lines = [_heads("", *words["axes"])]
+    lines += [_row(name, tip) for name, tip in zip(words["names"], numbers["vectors"], strict=True)]
+    for index, name in enumerate(words["point_names"]):
+        spots = numbers[f"points_{index}"]
+        lines += [_row(name, spots[0])] if len(spots) == 1 else []
+    return _wrap("plane", words["caption"], lines)
+
+
+def _diagram(panel: Panel) -> str:
+    words = panel.words
+    return f"<p>{escape(' '.join(filter(None, [words['caption'], words['alt']])))}</p>"
+
+
+PLAIN = {
+    "heatmap": _heatmap,
+    "bars": _bars,
+    "curves": _curves,
+    "tokens": _tokens,
+    "plane": _plane,
+    "diagram": _diagram,
+}
+
+
+def _heads(*names: str) -> str:
+    return "<tr>" + "".join(f'<th scope="col">{escape(name)}</th>' for name in names) + "</tr>"
+
+
+def _row(name: str, values) -> str:
+    cells = "".join(f"<td>{_shown(value)}</td>" for value in values)
+    return f'<tr><th scope="row">{escape(name)}</th>{cells}</tr>'
+
+
+def _exact(value: float) -> str:
+    """A number as a script reads it."""
     if np.isfinite(value):
-        return f"{value:.{digits}g}"
+        return f"{value:.6g}"
     return "NaN" if np.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _shown(value: float) -> str:
+    """A number as a reader reads it."""
+    if np.isfinite(value):
+        return f"{value:.4g}".replace("-", "−")
+    return "NaN" if np.isnan(value) else "∞" if value > 0 else "−∞"
 
 
 def _wrap(kind: str, caption: str, lines: list[str]) -> str:

@@ -15,21 +15,24 @@ from attention.explorer.panels import Panel
 MOST_STATES = 10_000
 MOST_BYTES = 300_000
 
+# Fields that are drawn, and told in three or two digits, where they hold more numbers than this.
+COARSE = {("curves", "line"): "f2", ("tokens", "values"): "u1"}
+MANY = {"f2": 500, "u1": 20_000}
 
-def tabulate(function: Callable, controls: Sequence[Control], texts: dict[str, Any]) -> list[dict[str, Any]]:
-    """Call the function in every state of the controls and pack what it returns.
+
+def compute(function: Callable, controls: Sequence[Control]) -> list[list[Panel]]:
+    """Call the function in every state of the controls.
 
     Args:
         function: from the controls' values, by name, to a panel or a list of panels.
-        controls: the controls that have a finite list of values.
-        texts: the values of those that have not.
+        controls: the controls; the last one changes fastest.
 
     Returns:
-        the panels as the front end reads them.
+        the panels of each state.
 
     Raises:
-        ValueError: too many states or too much data, with the control to coarsen; panels that change their kind,
-            number or shape from state to state.
+        ValueError: too many states, with the control to coarsen; panels that change their kind, number or shape from
+            state to state; labels that repeat on an axis which panels share.
         TypeError: the function returns something else.
     """
     states = math.prod(len(control.values) for control in controls)
@@ -39,19 +42,31 @@ def tabulate(function: Callable, controls: Sequence[Control], texts: dict[str, A
             f"{sizes} make {states:,} states, more than {MOST_STATES:,}: coarsen {_largest(controls).name}"
         )
     names = [control.name for control in controls]
-    combinations = list(itertools.product(*(control.values for control in controls)))
+    combinations = itertools.product(*(control.values for control in controls))
     found: list[list[Panel]] = []
     for values, state in zip(combinations, itertools.product(*(control.states for control in controls)), strict=True):
         where = ", ".join(f"{name}={at}" for name, at in zip(names, state, strict=True))
         try:
-            found.append(as_panels(function(**dict(zip(names, values, strict=True)), **texts)))
+            found.append(as_panels(function(**dict(zip(names, values, strict=True)))))
+            check_links(found[-1])
         except Exception as error:
             error.add_note(f"in the explorer's state {where}")
             raise
         _check_alike(found[0], found[-1], where)
-    packed = [_pack_panel([panels[index] for panels in found], controls) for index in range(len(found[0]))]
+    return found
+
+
+def pack(states: list[list[Panel]], controls: Sequence[Control]) -> dict[str, Any]:
+    """The panels of every state as the front end reads them, and where a control is idle.
+
+    Raises:
+        ValueError: too much data, with the control to coarsen.
+    """
+    columns = [[panels[index] for panels in states] for index in range(len(states[0]))]
+    packed = [_pack_panel(panels, controls) for panels in columns]
     _check_size(packed, controls)
-    return packed
+    idle = _idle(states, controls)
+    return {"panels": packed} | ({"idle": _pack_numbers(list(idle), controls)} if idle.any() else {})
 
 
 def as_panels(returned: Any) -> list[Panel]:
@@ -60,9 +75,57 @@ def as_panels(returned: Any) -> list[Panel]:
     for panel in panels:
         if not isinstance(panel, Panel):
             raise TypeError(
-                f"the function must return a heatmap, bars or curves, or a list of them, found {type(panel).__name__}"
+                "the function must return a heatmap, bars, curves, tokens, plane or diagram, or a list of them, "
+                f"found {type(panel).__name__}"
             )
     return panels
+
+
+def check_links(panels: list[Panel]) -> None:
+    """Raise where panels share an axis on which a label stands twice: nobody could tell what lights what."""
+    axes: dict[str, list[list[str]]] = {}
+    for panel in panels:
+        for axis, labels in _axes(panel):
+            axes.setdefault(axis, []).append(labels)
+    for axis, lists in axes.items():
+        for labels in lists if axis and len(lists) > 1 else ():
+            for label in labels:
+                if labels.count(label) > 1:
+                    raise ValueError(f"panels share the axis {axis!r}, so its labels must differ; {label!r} repeats")
+
+
+def _axes(panel: Panel) -> list[tuple[str, list[str]]]:
+    """What a panel has on each axis that it names."""
+    words = panel.words
+    if panel.kind == "heatmap":
+        return list(zip(words["axes"], (words["rows"], words["columns"]), strict=True))
+    if panel.kind == "tokens":
+        return list(zip(words["axes"], (words["queries"], words["keys"]), strict=True))
+    if panel.kind == "bars":
+        return [(words["axis"], words["labels"])]
+    if panel.kind in ("curves", "plane"):
+        return [(words["axis"], [*words["names"], *words["point_names"]])]
+    return []
+
+
+def _idle(states: list[list[Panel]], controls: Sequence[Control]) -> np.ndarray:
+    """For every state and control, whether moving that control alone changes nothing: (states, controls)."""
+    known: dict[Any, int] = {}
+    keys = [tuple(_key(panel) for panel in panels) for panels in states]
+    ids = np.array([known.setdefault(key, len(known)) for key in keys])
+    ids = ids.reshape([len(control.values) for control in controls])
+    idle = np.empty((*ids.shape, len(controls)), dtype=bool)
+    for axis, control in enumerate(controls):
+        same = (ids == ids.take([0], axis)).all(axis, keepdims=True)
+        idle[..., axis] = same & (len(control.values) > 1)
+    return idle.reshape(len(states), len(controls))
+
+
+def _key(panel: Panel) -> tuple:
+    """What is seen of a panel: its words, and three digits of its numbers, as the last differ between machines."""
+    with np.errstate(over="ignore", under="ignore"):
+        singles = [array.astype("<f4") for array in panel.numbers.values()]
+    return tuple((single.view("u4") >> 12).tobytes() for single in singles), json.dumps(panel.words)
 
 
 def _check_alike(first: list[Panel], panels: list[Panel], where: str) -> None:
@@ -82,33 +145,43 @@ def _check_alike(first: list[Panel], panels: list[Panel], where: str) -> None:
 
 
 def _pack_panel(panels: list[Panel], controls: Sequence[Control]) -> dict[str, Any]:
-    names, shared = panels[0].numbers, _scales(panels)
-    fields = {name: _pack_numbers([panel.numbers[name] for panel in panels], controls) for name in names}
+    kind, shared = panels[0].kind, _scales(panels)
+    fields = {
+        name: _pack_numbers([panel.numbers[name] for panel in panels], controls, COARSE.get((kind, name.split("_")[0])))
+        for name in panels[0].numbers
+    }
     words = [shared | {name: word for name, word in panel.words.items() if word is not None} for panel in panels]
-    for name in words[0]:
-        over, kept = _reduce([word[name] for word in words], [json.dumps(word[name]) for word in words], controls)
+    for name in dict.fromkeys(name for word in words for name in word):
+        values = [word.get(name) for word in words]
+        over, kept = _reduce(values, [json.dumps(value) for value in values], controls)
         fields[name] = {"over": over, "items": kept}
-    return {"kind": panels[0].kind, "fields": fields}
+    return {"kind": kind, "fields": fields}
 
 
 def _scales(panels: list[Panel]) -> dict[str, list[float]]:
     """The scales that all states share, where the panels set none: of colours and bars, or of the two axes."""
 
     def values(*starts: str) -> np.ndarray:
-        arrays = [array for panel in panels for name, array in panel.numbers.items() if name.startswith(starts)]
+        arrays = [array.ravel() for panel in panels for name, array in panel.numbers.items() if name.startswith(starts)]
         return np.concatenate([array[np.isfinite(array)] for array in arrays] or [np.empty(0)])
 
-    if panels[0].kind == "curves":
+    kind = panels[0].kind
+    if kind == "curves":
         return {
             "x_limits": _range(values("x", "points_x")),
-            "limits": _range(values("y", "points_y"), margin=0.05),
+            "limits": _range(values("line", "points_y"), margin=0.05),
         }
-    return {"limits": _scale(values("values"))}
+    if kind == "plane":
+        pairs = [array.reshape(-1, 2) for panel in panels for array in panel.numbers.values()]
+        both = np.concatenate([np.zeros((1, 2)), *pairs])
+        across, up = (side[np.isfinite(side)] for side in both.T)
+        return {"x_limits": _range(across, margin=0.08), "limits": _range(up, margin=0.08)}
+    return {"limits": _scale(values("values"))} if kind != "diagram" else {}
 
 
-def _pack_numbers(arrays: list[np.ndarray], controls: Sequence[Control]) -> dict[str, Any]:
+def _pack_numbers(arrays: list[np.ndarray], controls: Sequence[Control], coarse: str | None = None) -> dict[str, Any]:
     over, kept = _reduce(arrays, [array.tobytes() for array in arrays], controls)
-    return {"over": over, "shape": list(arrays[0].shape), **encode(np.stack(kept))}
+    return {"over": over, "shape": list(arrays[0].shape), **encode(np.stack(kept), coarse)}
 
 
 def _reduce(items: list, keys: list, controls: Sequence[Control]) -> tuple[list[int], list]:
@@ -128,21 +201,31 @@ def _reduce(items: list, keys: list, controls: Sequence[Control]) -> tuple[list[
     return over, [items[index] for index in where.ravel()]
 
 
-def encode(array: np.ndarray) -> dict[str, str]:
+def encode(array: np.ndarray, coarse: str | None = None) -> dict[str, Any]:
     """Numbers as base64: float32 (``f4:``), or float64 (``f8:``) where float32 would lose a magnitude.
 
-    A zero costs one bit, not a number: where there are many, as under a mask, they are marked in ``zeros``.
+    A zero costs one bit, not a number: where there are many, as under a mask, they are marked in ``zeros``. Many
+    numbers that are only drawn may be coarser: float16 (``f2:``, three digits) or 254 steps of a scale (``u1:``, two
+    digits).
     """
     flat = array.ravel()
     if flat.dtype == bool:
         return {"bits": _base64(np.packbits(flat, bitorder="little"))}
+    packed: dict[str, Any] = {}
     with np.errstate(over="ignore", under="ignore"):
         single = flat.astype("<f4")
-    kept = np.isclose(single.astype(np.float64), flat, rtol=1e-6, atol=0, equal_nan=True).all()
-    flat, name = (single, "f4") if kept else (flat.astype("<f8"), "f8")
+        half = flat.astype("<f2")
+    if coarse == "f2" and len(flat) > MANY["f2"] and np.isclose(half, flat, rtol=1e-3, equal_nan=True).all():
+        flat, name = half, "f2"
+    elif coarse == "u1" and len(flat) > MANY["u1"] and np.isfinite(flat).all():
+        low, high = min(float(flat.min()), 0.0), float(flat.max())
+        flat, name = np.rint(254 * (flat - low) / (high - low or 1)).astype("u1"), "u1"
+        packed["scale"] = [low, high]
+    else:
+        kept = np.isclose(single.astype(np.float64), flat, rtol=1e-6, atol=0, equal_nan=True).all()
+        flat, name = (single, "f4") if kept else (flat.astype("<f8"), "f8")
     zero = flat == 0
-    packed = {}
-    if zero.sum() * flat.itemsize * 8 > len(flat):
+    if packed.get("scale", [0.0])[0] == 0 and zero.sum() * flat.itemsize * 8 > len(flat):
         packed["zeros"] = _base64(np.packbits(zero, bitorder="little"))
         flat = flat[~zero]
     return {"numbers": f"{name}:{_base64(flat)}", **packed}
@@ -176,13 +259,18 @@ def _short(value: float) -> float:
 
 
 def _check_size(packed: list[dict[str, Any]], controls: Sequence[Control]) -> None:
-    sizes = [(len(json.dumps(field)), field["over"]) for panel in packed for field in panel["fields"].values()]
+    sizes = [(_size(field), field["over"]) for panel in packed for field in panel["fields"].values()]
     total = sum(size for size, _ in sizes) + sum(len(json.dumps(control.payload())) for control in controls)
     if total <= MOST_BYTES:
         return
     _, over = max(sizes, key=lambda size: size[0])
     advice = f"coarsen {_largest([controls[axis] for axis in over]).name}" if over else "draw fewer numbers"
     raise ValueError(f"the explorer needs {total / 1000:,.0f} kB, more than {MOST_BYTES / 1000:.0f} kB: {advice}")
+
+
+def _size(field: dict[str, Any]) -> int:
+    """How much a field counts, in bytes; weights in eight bits count half, as there is nothing left to coarsen."""
+    return len(json.dumps(field)) // (2 if "scale" in field else 1)
 
 
 def _largest(controls: Sequence[Control]) -> Control:

@@ -1,18 +1,16 @@
 """The live form of an explorer: one anywidget with the same front end as the page."""
 
-from pathlib import Path
-
 import anywidget
 import traitlets
 
-HERE = Path(__file__).parent
+from attention.explorer.front import script, stylesheet
 
 
 class ExplorerWidget(anywidget.AnyWidget):
     """Shows a payload; ``state`` (control → value) is synced both ways, ``error`` is shown under the panels."""
 
-    _esm = (HERE / "explorer.js").read_text(encoding="utf-8") + "\nexport default attentionExplorer;\n"
-    _css = (HERE / "explorer.css").read_text(encoding="utf-8")
+    _esm = script() + "\nexport default attentionExplorer;\n"
+    _css = stylesheet()
 
     payload = traitlets.Dict().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)

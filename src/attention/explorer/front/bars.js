@@ -1,0 +1,110 @@
+// ------------------------------------------------------------------------------------------------ bars
+
+function bars(read, hand) {
+  const parts = read.first("parts_names") ?? [];
+  const caption = make("caption");
+  const sides = read.first("labels").map(() => make("th", { scope: "row" }));
+  const cells = sides.map(() =>
+    make(
+      "td",
+      {},
+      make("span", { class: "bar" }, ...parts.map((name, i) => make("i", { "data-part": name, "data-shade": i % 4 }))),
+      make("span", { class: "number" }),
+    ),
+  );
+  const table = make(
+    "table",
+    { class: parts.length ? "bars in-parts" : "bars" },
+    caption,
+    make("tbody", {}, ...sides.map((side, row) => make("tr", {}, side, cells[row]))),
+  );
+  const legend = make("p", { class: "legend" });
+  legend.append(...parts.map((name, i) => make("span", {}, make("i", { class: "patch", "data-shade": i % 4 }), name)));
+  const element = make("div", { class: "bars-box" }, table, ...(parts.length ? [legend] : []));
+  let now = null;
+  let pinned = null;
+
+  function update(state) {
+    now = {
+      values: read("values", state),
+      parts: read("parts", state),
+      labels: read("labels", state),
+      masked: read("mask", state),
+      axis: read("axis", state),
+      digits: read("digits", state),
+      caption: read("caption", state),
+    };
+    const [low, high] = read("limits", state);
+    const origin = Math.min(Math.max(0, low), high);
+    const part = (value) => Math.min(Math.max((value - low) / (high - low || 1), 0), 1);
+    element.dataset.color = read("color", state);
+    setText(caption, now.caption);
+    sides.forEach((side, row) => {
+      const value = now.values[row];
+      const hidden = isHidden(row);
+      const drawn = hidden || Number.isNaN(value) ? origin : value;
+      const [bar, number] = cells[row].children;
+      setText(side, now.labels[row]);
+      fill(cells[row], value, hidden);
+      bar.style.setProperty("--from", part(Math.min(drawn, origin)).toFixed(4));
+      bar.style.setProperty("--to", part(Math.max(drawn, origin)).toFixed(4));
+      bar.toggleAttribute("data-pinned", Boolean(pinned));
+      if (pinned) {
+        bar.style.setProperty("--pin-from", part(Math.min(pinned[row], origin)).toFixed(4));
+        bar.style.setProperty("--pin-to", part(Math.max(pinned[row], origin)).toFixed(4));
+      }
+      if (parts.length) stack(bar, row, part, origin);
+      setText(number, hidden ? "masked" : brief(value, now.digits));
+    });
+  }
+
+  const isHidden = (row) => Boolean(now.masked && !now.masked(row));
+
+  /** Lay the parts of a bar end to end: what is above zero to the right of it, what is below to the left. */
+  function stack(bar, row, part, origin) {
+    let [up, down] = [origin, origin];
+    parts.forEach((_, i) => {
+      const value = now.parts[row * parts.length + i];
+      const start = value < 0 ? (down += value) : up;
+      if (value >= 0) up += value;
+      const piece = bar.children[i];
+      piece.style.left = `${(part(start) * 100).toFixed(2)}%`;
+      piece.style.width = `${((part(start + Math.abs(value)) - part(start)) * 100).toFixed(2)}%`;
+    });
+  }
+
+  function point(row) {
+    const value = isHidden(row) ? "masked" : told(now.values[row]);
+    const made = parts.map((name, i) => `${name} ${brief(now.parts[row * parts.length + i], now.digits)}`).join(" + ");
+    const before = pinned ? ` (pinned ${told(pinned[row])})` : "";
+    mark(row);
+    hand.tell(`${now.labels[row]}: `, (made ? `${value} = ${made}` : value) + before, cells[row].getBoundingClientRect());
+    hand.light({ [now.axis]: now.labels[row] });
+  }
+
+  function mark(row) {
+    table.classList.toggle("reading", row >= 0);
+    sides.forEach((side, i) => side.parentNode.classList.toggle("on", i === row));
+  }
+
+  const stop = follow(
+    table,
+    (target) => {
+      const line = target.closest?.("tbody tr");
+      if (!line || !table.contains(line)) return false;
+      point(sides.indexOf(line.firstChild));
+      return true;
+    },
+    () => {
+      mark(-1);
+      hand.hush();
+    },
+  );
+  const light = (lit) => mark(now.labels.indexOf(lit[now.axis]));
+  const pin = (state) => (pinned = state && read("values", state));
+  const summary = () =>
+    sides.length > 4
+      ? ""
+      : now.labels.map((label, i) => `${label} ${isHidden(i) ? "masked" : brief(now.values[i], now.digits)}`).join(", ");
+  return { element, update, light, pin, summary, stop, cells: cells.map((cell) => [cell]) };
+}

@@ -1,0 +1,165 @@
+// ------------------------------------------------------------------------------------------------ heatmap
+// Each panel takes its fields' readers and the explorer's hand (reading.js, frame.js), builds its element once, and
+// returns { element, update(state) } and, where it can, light(lit), pin(state or null) and stop().
+
+// With more columns than this there is no room for numbers: cells have them as labels, and the read-out says them.
+const MOST_WRITTEN = 12;
+
+function heatmap(read, hand) {
+  const [, columns] = read.shape("values");
+  const caption = make("caption");
+  const corner = make("td", { class: "corner" });
+  const heads = read.first("columns").map(() => make("th", { scope: "col" }, make("span")));
+  const sides = read.first("rows").map(() => make("th", { scope: "row" }));
+  const cells = sides.map(() => heads.map(() => make("td", { tabindex: -1 }, make("span"))));
+  const table = make(
+    "table",
+    { class: "heatmap", "data-columns": columns > MOST_WRITTEN ? "many" : columns > 7 ? "some" : "few" },
+    caption,
+    make("thead", {}, make("tr", {}, corner, ...heads)),
+    make("tbody", {}, ...sides.map((side, row) => make("tr", {}, side, ...cells[row]))),
+  );
+  const scroller = make("div", { class: "scroller", style: `--columns: ${columns}` }, table);
+  if (cells.length && columns) cells[0][0].tabIndex = 0;
+  let now = null;
+  let pinned = null;
+  let at = null; // the cell that is read
+
+  function update(state) {
+    now = {
+      values: read("values", state),
+      masked: read("mask", state),
+      rows: read("rows", state),
+      columns: read("columns", state),
+      axes: read("axes", state),
+      digits: read("digits", state),
+    };
+    const limits = read("limits", state);
+    const color = read("color", state);
+    const row = read("row", state);
+    setText(caption, read("caption", state));
+    setText(corner, now.axes.some(Boolean) ? `${now.axes[0]} ↓ ${now.axes[1]} →` : "");
+    heads.forEach((head, column) => {
+      setText(head.firstChild, now.columns[column]);
+      head.toggleAttribute("data-long", [...now.columns[column]].length > (columns > 7 ? 2 : 3));
+    });
+    sides.forEach((side, i) => {
+      setText(side, now.rows[i]);
+      side.parentNode.toggleAttribute("data-chosen", i === row);
+    });
+    cells.forEach((line, i) =>
+      line.forEach((cell, j) => {
+        const index = i * columns + j;
+        const value = now.values[index];
+        const hidden = isHidden(index);
+        if (pinned || cell.dataset.difference) showDifference(cell, index, hidden);
+        if (Object.is(cell.seen, value) && cell.hid === hidden && cell.colored === color) return;
+        Object.assign(cell, { seen: value, hid: hidden, colored: color });
+        fill(cell, value, hidden);
+        const plain = hidden || !Number.isFinite(value);
+        const { background, text } = plain ? { background: "", text: "" } : shade(value < 0 ? "muted" : color, strength(value, limits));
+        cell.style.backgroundColor = background;
+        cell.style.color = text;
+        const word = hidden ? "masked" : brief(value, now.digits);
+        if (columns > MOST_WRITTEN) cell.setAttribute("aria-label", word);
+        else setText(cell.firstChild, word);
+      }),
+    );
+    if (at) tell();
+  }
+
+  const isHidden = (index) => Boolean(now.masked && !now.masked(index));
+
+  function showDifference(cell, index, hidden) {
+    const change = pinned && !hidden ? now.values[index] - pinned[index] : 0;
+    if (Math.abs(change) >= 0.5 * 10 ** -now.digits) cell.dataset.difference = signed(change, now.digits);
+    else delete cell.dataset.difference;
+  }
+
+  function tell() {
+    const [row, column] = at;
+    const index = row * columns + column;
+    const [rowAxis, columnAxis] = [now.axes[0] || "row", now.axes[1] || "column"];
+    const value = isHidden(index) ? "masked" : told(now.values[index]);
+    const before = pinned && !isHidden(index) ? ` (pinned ${told(pinned[index])})` : "";
+    const where = `${rowAxis} ${now.rows[row]} → ${columnAxis} ${now.columns[column]}: `;
+    hand.tell(where, value + before, cells[row][column].getBoundingClientRect());
+  }
+
+  /** Let a row and a column stand out; −1 for none. */
+  function mark(row, column) {
+    table.classList.toggle("reading", row >= 0 || column >= 0);
+    heads.forEach((head, j) => head.classList.toggle("on", j === column));
+    sides.forEach((side, i) => side.classList.toggle("on", i === row));
+    cells.forEach((line, i) =>
+      line.forEach((cell, j) => {
+        cell.classList.toggle("on", i === row || j === column);
+        cell.classList.toggle("at", i === row && j === column);
+      }),
+    );
+  }
+
+  function point(row, column) {
+    if (at && at[0] === row && at[1] === column) return;
+    at = [row, column];
+    mark(row, column);
+    tell();
+    hand.light({ [now.axes[0]]: now.rows[row], [now.axes[1]]: now.columns[column] });
+  }
+
+  function leave() {
+    at = null;
+    mark(-1, -1);
+    hand.hush();
+  }
+
+  function light(lit) {
+    at = null;
+    mark(now.rows.indexOf(lit[now.axes[0]]), now.columns.indexOf(lit[now.axes[1]]));
+  }
+
+  const find = (target) => {
+    const cell = target.closest?.("tbody td");
+    return cell && table.contains(cell) ? [cell.parentNode.rowIndex - 1, cell.cellIndex - 1] : null;
+  };
+  const stop = follow(
+    table,
+    (target) => {
+      const place = find(target);
+      if (place) point(...place);
+      return place !== null;
+    },
+    leave,
+  );
+  table.addEventListener("focusin", (event) => {
+    const place = find(event.target);
+    if (place) point(...place);
+  });
+  table.addEventListener("focusout", leave);
+  table.addEventListener("keydown", (event) => {
+    const place = find(event.target);
+    if (!place) return;
+    const [row, column] = place;
+    const next = {
+      ArrowUp: [row - 1, column],
+      ArrowDown: [row + 1, column],
+      ArrowLeft: [row, column - 1],
+      ArrowRight: [row, column + 1],
+      Home: [row, 0],
+      End: [row, columns - 1],
+    }[event.key];
+    if (!next) return;
+    event.preventDefault();
+    const cell = cells[next[0]]?.[next[1]];
+    if (!cell) return;
+    event.target.tabIndex = -1;
+    cell.tabIndex = 0;
+    cell.focus();
+  });
+
+  const pin = (state) => (pinned = state && read("values", state));
+  /** A sentence for those who hear the figure: the numbers of a small one. */
+  const summary = () =>
+    sides.length * columns > 4 ? "" : now.rows.map((row, i) => `${row} ${now.columns.map((name, j) => `${name} ${brief(now.values[i * columns + j], now.digits)}`).join(", ")}`).join("; ");
+  return { element: scroller, update, light, pin, summary, stop, cells };
+}

@@ -1,0 +1,100 @@
+/** The attention explorer: draws what Python computed, and computes nothing itself.
+ *
+ * These files are one program, joined in the order of front.py: a page's classic script, which loads from disk, and the
+ * text of a notebook's anywidget. A payload holds the controls and, for every state of them, the panels' numbers.
+ *
+ * @typedef {{name: string, label: string, kind: "range"|"select"|"checkbox"|"text", states: any[], labels: string[],
+ *            initial: number, min?: number, max?: number, step?: number}} Control
+ * @typedef {{over: number[], items?: any[], shape?: number[], numbers?: string, scale?: [number, number],
+ *            zeros?: string, bits?: string}} Packed
+ * @typedef {{kind: string, fields: Object<string, Packed>}} PanelData
+ * @typedef {{name?: string, controls: Control[], panels: PanelData[], idle?: Packed, predict?: any}} Payload
+ * @typedef {Object<string, string>} Lit  axis → label: what is pointed at
+ */
+
+const bytes = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+
+const bit = (packed, index) => (packed[index >> 3] >> (index & 7)) & 1;
+
+/** A half-precision number from its 16 bits. */
+function half(bits) {
+  const [exponent, fraction] = [(bits >> 10) & 31, bits & 1023];
+  const size =
+    exponent === 31 ? (fraction ? NaN : Infinity) : exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -14 * (fraction / 1024);
+  return bits & 0x8000 ? -size : size;
+}
+
+/** Numbers from base64: floats of 64, 32 or 16 bits (f8, f4, f2), or 255 steps of a scale (u1), 255 being NaN. */
+function decodeDense(numbers, scale) {
+  const raw = bytes(numbers.slice(3)).buffer;
+  const kind = numbers.slice(0, 2);
+  if (kind === "f8") return new Float64Array(raw);
+  if (kind === "f4") return new Float32Array(raw);
+  if (kind === "f2") return Float32Array.from(new Uint16Array(raw), half);
+  const [low, high] = scale;
+  return Float32Array.from(new Uint8Array(raw), (step) => (step === 255 ? NaN : low + (step / 254) * (high - low)));
+}
+
+/** The numbers of a packed field, its zeros put back in where they were kept apart as bits. @param {Packed} packed */
+function decodeNumbers({ numbers, scale, zeros }) {
+  const dense = decodeDense(numbers, scale);
+  if (!zeros) return dense;
+  const isZero = bytes(zeros);
+  const Kind = /** @type {any} */ (dense.constructor);
+  const all = new Kind(isZero.length * 8);
+  let next = 0;
+  for (let i = 0; next < dense.length; i++) if (!bit(isZero, i)) all[i] = dense[next++];
+  return all;
+}
+
+/** @param {Packed} packed @param {number[]} counts @returns {(state: number[]) => any} what the field holds there */
+function reader(packed, counts) {
+  const place = (state) => packed.over.reduce((at, axis) => at * counts[axis] + state[axis], 0);
+  if (packed.items) return (state) => packed.items[place(state)];
+  const size = packed.shape.reduce((product, length) => product * length, 1);
+  if (packed.bits) {
+    const all = bytes(packed.bits);
+    return (state) => {
+      const start = place(state) * size;
+      return (index) => bit(all, start + index) === 1;
+    };
+  }
+  const all = decodeNumbers(packed);
+  return (state) => all.subarray(place(state) * size, (place(state) + 1) * size);
+}
+
+/** A float32's shortest decimal form, so that 0.1 reads "0.1". */
+function exact(value) {
+  if (!Number.isFinite(value) || Math.fround(value) !== value) return String(value);
+  const short = Number(value.toPrecision(7));
+  return String(Math.fround(short) === value ? short : Number(value.toPrecision(9)));
+}
+
+const odd = (value) => (Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−∞");
+
+/** A number's text with a real minus sign. */
+const typeset = (text) => text.replace(/-(?=[\d.]|inf)/g, "−").replace(/(?<![a-z])inf(?![a-z])/g, "∞");
+
+/** A number for a cell: so many decimals, or powers of ten where they would not fit. */
+function brief(value, digits) {
+  if (!Number.isFinite(value)) return odd(value);
+  const text = Math.abs(value) >= 1e5 ? value.toExponential(1) : value.toFixed(digits);
+  return typeset(text.replace(/^-(?=[0.]*$)/, ""));
+}
+
+/** A number for the read-out: four significant digits, or as many as were stored. */
+function told(value, digits = 4) {
+  if (!Number.isFinite(value)) return odd(value);
+  return typeset(String(Number(value.toPrecision(digits))));
+}
+
+/** A change, with its sign. */
+const signed = (value, digits) => (value > 0 ? "+" : "") + brief(value, digits);
+
+/** The place of the state nearest to a value: a number may come back from JSON a rounding away. */
+function indexOf(spec, value) {
+  const found = spec.states.indexOf(value);
+  if (found >= 0 || typeof value !== "number") return Math.max(found, 0);
+  const distance = spec.states.map((state) => Math.abs(state - value));
+  return distance.indexOf(Math.min(...distance));
+}

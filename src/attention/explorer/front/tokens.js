@@ -1,0 +1,224 @@
+// ------------------------------------------------------------------------------------------------ tokens
+// A sentence that attends: the words of one row tinted by the weight that the chosen query gives them, or two rows
+// joined by lines. Colours tell heads apart; the numbers stand under the words while there is room.
+
+const MOST_NUMBERED = 16;
+const STEPS = 10; // of a line's strength: lines of one strength are one path, so that 4,096 of them are drawn at once
+
+function tokens(read, hand) {
+  const [heads, L, S] = read.shape("values");
+  const two = read.first("rows") === 2;
+  const small = Math.max(L, S) > 24;
+  const shownHeads = read.first("heads").map(() => true);
+  const caption = make("figcaption");
+  const toggles = read.first("heads").map((name, head) => toggle(name, head));
+  const keys = Array.from({ length: S }, () => word());
+  const queries = two ? Array.from({ length: L }, () => word()) : keys;
+  const lines = Array.from({ length: heads }, (_, head) =>
+    Array.from({ length: STEPS }, (_, step) =>
+      make("path", { class: "join", style: `stroke: ${ink(head)}; stroke-opacity: ${(step + 1) / STEPS}; stroke-width: ${1 + (2.5 * step) / STEPS}` }),
+    ),
+  );
+  const svg = make("svg", { class: "joins", "aria-hidden": "true" }, ...lines.flat());
+  const box = (items, role, name) => make("div", { class: `words ${name}`, role: "listbox", "aria-label": role }, ...items.map((item) => item.element));
+  const asking = two ? box(queries, "Choose a query", "queries") : box(keys, "Choose a query", "line");
+  const stage = make("div", { class: two ? "stage two" : "stage" }, asking);
+  const list = make("ul", { class: "spoken" });
+  if (two) stage.append(svg, make("div", { class: "words keys" }, ...keys.map((item) => item.element)));
+  const figure = make("figure", { class: "tokens", "data-size": small ? "small" : null }, caption);
+  if (heads > 1) figure.append(make("p", { class: "heads", role: "group", "aria-label": "heads" }, ...toggles));
+  figure.append(stage, list);
+  let now = null;
+  let chosen = null; // by the reader; else as the state has it
+  let looked = null; // at which query the pointer is
+
+  function ink(head) {
+    return heads > 1 ? `var(--al-head-${(head % 8) + 1})` : "var(--mine)";
+  }
+
+  function toggle(name, head) {
+    const button = make("button", { type: "button", "aria-pressed": "true", style: `--head: ${ink(head)}` }, name);
+    button.addEventListener("click", () => {
+      shownHeads[head] = !shownHeads[head];
+      set(button, { "aria-pressed": shownHeads[head] });
+      draw();
+    });
+    return button;
+  }
+
+  function word() {
+    const text = make("span", { class: "word" });
+    const stripes = Array.from({ length: heads > 1 ? heads : 0 }, () => make("i"));
+    const number = make("small");
+    const element = make("span", { class: "token" }, text, make("span", { class: "stripes" }, ...stripes), number);
+    return { element, text, stripes, number };
+  }
+
+  function update(state) {
+    now = {
+      values: read("values", state),
+      masked: read("mask", state),
+      queries: read("queries", state),
+      keys: read("keys", state),
+      axes: read("axes", state),
+      limits: read("limits", state),
+      color: read("color", state),
+      chosen: read("chosen", state),
+      all: read("lines", state) === "all",
+      control: read("control", state),
+      digits: read("digits", state),
+    };
+    setText(caption, read("caption", state));
+    figure.dataset.color = now.color;
+    keys.forEach((item, j) => setText(item.text, now.keys[j]));
+    if (two) queries.forEach((item, i) => setText(item.text, now.queries[i]));
+    draw();
+  }
+
+  const query = () => looked ?? chosen ?? now.chosen ?? L - 1;
+  const weight = (head, i, j) => now.values[(head * L + i) * S + j];
+  const isHidden = (i, j) => Boolean(now.masked && !now.masked(i * S + j));
+  const isShown = (head) => shownHeads[head] ?? true;
+
+  /** The mean of the heads that are on. */
+  function mean(i, j) {
+    let [sum, count] = [0, 0];
+    for (let head = 0; head < heads; head++) {
+      if (!isShown(head)) continue;
+      sum += weight(head, i, j);
+      count++;
+    }
+    return count ? sum / count : 0;
+  }
+
+  function draw() {
+    const i = query();
+    queries.forEach((item, at) => {
+      const here = at === i;
+      set(item.element, { role: "option", "aria-selected": here, tabindex: here ? 0 : -1 });
+      item.element.classList.toggle("chosen", here);
+    });
+    keys.forEach((item, j) => {
+      const hidden = isHidden(i, j);
+      const value = mean(i, j);
+      item.element.dataset.value = exact(value);
+      item.element.toggleAttribute("data-masked", hidden);
+      const { background, text } = heads > 1 || hidden ? { background: "", text: "" } : shade(now.color, strength(value, now.limits));
+      item.text.style.background = background;
+      item.text.style.color = text;
+      item.stripes.forEach((stripe, head) => {
+        const part = hidden || !isShown(head) ? 0 : strength(weight(head, i, j), now.limits);
+        stripe.style.background = ink(head);
+        stripe.style.opacity = part.toFixed(2);
+      });
+      setText(item.number, S > MOST_NUMBERED ? "" : hidden ? "–" : brief(value, now.digits));
+    });
+    if (two) drawLines(i);
+    speak(i);
+  }
+
+  function drawLines(chosenQuery) {
+    const gap = queries[0].element.offsetHeight || 32; // from word to word
+    const rows = Math.max(...[now.queries, now.keys].map((words) => words.filter(Boolean).length));
+    const [width, height] = [svg.clientWidth || 120, gap * rows];
+    set(svg, { viewBox: `0 0 ${width} ${height}` });
+    svg.style.height = `${height}px`;
+    svg.classList.toggle("all", now.all);
+    lines.forEach((steps, head) => {
+      const paths = steps.map(() => "");
+      for (let i = now.all ? 0 : chosenQuery; i < (now.all ? L : chosenQuery + 1); i++) {
+        for (let j = 0; j < S; j++) {
+          if (!isShown(head) || isHidden(i, j)) continue;
+          const step = Math.round(strength(weight(head, i, j), now.limits) * STEPS) - 1;
+          const faint = now.all && i !== chosenQuery ? Math.floor(step / 3) : step;
+          if (step < 0 || faint < 0) continue;
+          const [from, to] = [(i + 0.5) * gap, (j + 0.5) * gap];
+          paths[faint] += `M0 ${from.toFixed(1)}C${width / 2} ${from.toFixed(1)} ${width / 2} ${to.toFixed(1)} ${width} ${to.toFixed(1)}`;
+        }
+      }
+      steps.forEach((path, step) => set(path, { d: paths[step] }));
+    });
+  }
+
+  /** The weights as a list, for those who hear the figure; written when they are asked for, not at each step. */
+  let speaking = 0;
+  function speak(i) {
+    clearTimeout(speaking);
+    speaking = setTimeout(() => {
+      const items = now.keys.map((key, j) => `${now.queries[i]} → ${key}, ${isHidden(i, j) ? "masked" : told(mean(i, j))}`);
+      list.replaceChildren(...items.map((text) => make("li", {}, text)));
+    }, 120);
+  }
+
+  function tell(j) {
+    const i = query();
+    const each = read.first("heads").flatMap((name, head) => (isShown(head) ? [`${name} ${told(weight(head, i, j))}`] : []));
+    const value = isHidden(i, j) ? "masked" : told(mean(i, j));
+    const where = `${now.axes[0]} ${now.queries[i]} → ${now.axes[1]} ${now.keys[j]}: `;
+    hand.tell(where, heads > 1 && !isHidden(i, j) ? `mean ${value} (${each.join(", ")})` : value, keys[j].element.getBoundingClientRect());
+    hand.light({ [now.axes[0]]: now.queries[i], [now.axes[1]]: now.keys[j] });
+  }
+
+  function choose(i) {
+    chosen = i;
+    looked = null;
+    if (now.control) hand.move(now.control, i);
+    else draw();
+  }
+
+  const place = (items, target) => items.findIndex((item) => item.element.contains(target));
+  const stop = follow(
+    stage,
+    (target) => {
+      const [i, j] = [two ? place(queries, target) : -1, place(keys, target)];
+      if (i >= 0 && i !== looked) {
+        looked = i;
+        draw();
+        hand.light({ [now.axes[0]]: now.queries[i] });
+      }
+      if (j >= 0) tell(j);
+      return i >= 0 || j >= 0;
+    },
+    () => {
+      if (looked !== null) {
+        looked = null;
+        draw();
+      }
+      hand.hush();
+    },
+  );
+  asking.addEventListener("click", (event) => {
+    const i = place(queries, event.target);
+    if (i >= 0) choose(i);
+  });
+  asking.addEventListener("keydown", (event) => {
+    const from = place(queries, event.target);
+    const to = { ArrowLeft: from - 1, ArrowUp: from - 1, ArrowRight: from + 1, ArrowDown: from + 1, Home: 0, End: L - 1 }[event.key];
+    if (to === undefined || from < 0) return;
+    event.preventDefault();
+    const next = Math.min(Math.max(to, 0), L - 1);
+    choose(next);
+    queries[next].element.focus();
+  });
+  const resized = new ResizeObserver(() => now && two && drawLines(query()));
+  resized.observe(stage);
+
+  function light(lit) {
+    const [i, j] = [now.queries.indexOf(lit[now.axes[0]]), now.keys.indexOf(lit[now.axes[1]])];
+    if (two) queries.forEach((item, at) => item.element.classList.toggle("lit", at === i));
+    keys.forEach((item, at) => item.element.classList.toggle("lit", at === j || (!two && at === i)));
+    const next = i >= 0 ? i : null;
+    if (next !== looked) {
+      looked = next;
+      draw();
+    }
+  }
+
+  const stopAll = () => {
+    stop();
+    resized.disconnect();
+    clearTimeout(speaking);
+  };
+  const summary = () => `query ${now.queries[query()]}`;
+  return { element: figure, update, light, summary, stop: stopAll };
+}

@@ -1,0 +1,53 @@
+"""A row of numbers as labelled bars, whole or stacked from parts."""
+
+from collections.abc import Sequence
+
+from attention.explorer.panels.panel import Panel, as_labels, as_mask, as_numbers, common_words
+
+
+def bars(
+    values,
+    labels: Sequence[str] | None = None,
+    *,
+    parts: Sequence[str] | None = None,
+    mask=None,
+    caption: str = "",
+    axis: str = "",
+    color: str = "weights",
+    limits: tuple[float, float] | None = None,
+    digits: int = 2,
+) -> Panel:
+    """A row of numbers as labelled bars, each with its number.
+
+    With ``parts`` a bar is stacked from contributions, such as weight × value for each key; its number is their sum.
+
+    Args:
+        values: (N,), or (N, P) with parts.
+        labels: N labels; their numbers when not given.
+        parts: P names, for bars that are sums.
+        mask: bool (N,), True = may attend.
+        caption: one line above the bars.
+        axis: what a bar is, such as ``"key"``: bars and other panels of that axis light each other.
+        color: as :func:`heatmap`'s.
+        limits: the numbers at the two ends of the track; as :func:`heatmap`'s when not given.
+        digits: decimals behind a bar.
+
+    Raises:
+        ValueError: values that are not a list (or, with parts, not a matrix with a column for each part), or labels or
+            mask that do not fit them.
+        TypeError: as :func:`heatmap`.
+
+    >>> bars([0.6, 0.4, 0.0], ["apple", "banana", "chair"]).words["labels"]
+    ['apple', 'banana', 'chair']
+    >>> float(bars([[6.0, 2.0]], ["fruit"], parts=["apple", "banana"]).numbers["values"][0])
+    8.0
+    """
+    values = as_numbers("values", values, dimensions=1 if parts is None else 2)
+    numbers = {"values": values if parts is None else values.sum(axis=1)}
+    words = {"labels": as_labels("labels", labels, len(values)), "axis": str(axis)}
+    if parts is not None:
+        numbers["parts"] = values
+        words["parts_names"] = as_labels("parts", parts, values.shape[1])
+    if mask is not None:
+        numbers["mask"] = as_mask(mask, numbers["values"].shape)
+    return Panel("bars", numbers, words | common_words(caption, color, limits, digits))

@@ -1,0 +1,57 @@
+"""A matrix as a table of coloured cells."""
+
+from collections.abc import Sequence
+
+from attention.explorer.panels.panel import Panel, as_axes, as_index, as_labels, as_mask, as_numbers, common_words
+
+
+def heatmap(
+    values,
+    *,
+    rows: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    mask=None,
+    row: int | None = None,
+    caption: str = "",
+    axes: tuple[str, str] = ("query", "key"),
+    color: str = "weights",
+    limits: tuple[float, float] | None = None,
+    digits: int = 2,
+) -> Panel:
+    """A matrix as a table of coloured cells: queries down, keys across.
+
+    Pointing at a cell lights its row and its column, here and in every panel that names one of the two axes.
+
+    Args:
+        values: (L, S), a tensor on any device, an array or nested lists.
+        rows: L labels for the rows; their numbers when not given.
+        columns: S labels for the columns.
+        mask: bool, broadcastable to (L, S), True = may attend; the other cells are drawn as masked, unlike a zero.
+        row: the index of a row to mark.
+        caption: one line above the table.
+        axes: what a row and a column are.
+        color: ``"weights"``, ``"query"``, ``"key"``, ``"value"`` or ``"ink"``. Numbers below zero are grey with a cut
+            corner.
+        limits: the numbers drawn palest and strongest. When not given: 0 and 1 if all numbers of all states lie
+            between, else 0 and the largest, else symmetric about 0.
+        digits: decimals in a cell; the read-out has more.
+
+    Raises:
+        ValueError: the values are not a matrix, labels or mask do not fit them, or there is no such row.
+        TypeError: a mask that is not boolean, or values that are not numbers.
+
+    >>> heatmap([[0.25, 0.75]], rows=["fruit"], columns=["apple", "chair"]).kind
+    'heatmap'
+    """
+    values = as_numbers("values", values, dimensions=2)
+    numbers = {"values": values}
+    if mask is not None:
+        numbers["mask"] = as_mask(mask, values.shape)
+    words = {
+        "rows": as_labels("rows", rows, values.shape[0]),
+        "columns": as_labels("columns", columns, values.shape[1]),
+        "row": as_index("row", row, values.shape[0]),
+        "axes": as_axes(axes),
+        **common_words(caption, color, limits, digits),
+    }
+    return Panel("heatmap", numbers, words)

@@ -1,0 +1,109 @@
+"""What every panel is, and how its arguments are read."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+COLORS = ("weights", "query", "key", "value", "ink")
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One picture of one state: ``numbers`` keep their shape from state to state, ``words`` are plain JSON."""
+
+    kind: str
+    numbers: dict[str, np.ndarray]
+    words: dict[str, Any]
+
+
+def as_numbers(name: str, values, dimensions: int | tuple[int, ...]) -> np.ndarray:
+    """The values as float32 if they are, else as float64; raise unless they have so many dimensions."""
+    try:
+        array = np.asarray(_without_tensors(values))
+        if np.iscomplexobj(array):
+            raise TypeError("complex numbers have no one size to draw")
+        array = array if array.dtype == np.float32 else array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be numbers, found {type(values).__name__}: {error}") from error
+    wanted = (dimensions,) if isinstance(dimensions, int) else dimensions
+    if array.ndim not in wanted:
+        shapes = {1: "a list of numbers, (N,)", 2: "a matrix, (rows, columns)", 3: "matrices, (heads, rows, columns)"}
+        known = " or ".join(shapes[dimension] for dimension in wanted)
+        raise ValueError(f"{name} must be {known}, found shape {array.shape}")
+    return array
+
+
+def _without_tensors(values):
+    """The values with arrays in place of tensors, also of those in a list."""
+    if isinstance(values, (list, tuple)):
+        return [_without_tensors(value) for value in values]
+    if not isinstance(values, torch.Tensor):
+        return values
+    values = values.detach().cpu()
+    return (values.float() if values.dtype in (torch.bfloat16, torch.float16) else values).numpy()
+
+
+def as_mask(mask, shape: tuple[int, ...]) -> np.ndarray:
+    """The mask as an array of this shape; raise unless it is boolean and broadcasts to it."""
+    array = mask.detach().cpu().numpy() if isinstance(mask, torch.Tensor) else np.asarray(mask)
+    if array.dtype != bool:
+        raise TypeError(f"mask must be boolean, True = may attend, found {array.dtype}")
+    try:
+        return np.broadcast_to(array, shape)
+    except ValueError:
+        raise ValueError(f"mask of shape {array.shape} does not broadcast to the values' shape {shape}") from None
+
+
+def as_labels(name: str, labels: Iterable | None, count: int) -> list[str]:
+    """So many labels as texts; numbers from 0 when there are none."""
+    labels = list(range(count) if labels is None else labels)
+    if len(labels) != count:
+        raise ValueError(f"{name} must be {count} labels, found {len(labels)}: {', '.join(map(str, labels))}")
+    return [str(label) for label in labels]
+
+
+def as_index(name: str, index: int | None, count: int) -> int | None:
+    """The index itself; raise unless it is None or counts one of so many things."""
+    if index is not None and not 0 <= index < count:
+        raise ValueError(f"{name} must lie between 0 and {count - 1}, found {index}")
+    return None if index is None else int(index)
+
+
+def as_limits(limits) -> list[float] | None:
+    """The two ends of a scale; raise unless they are finite and in order."""
+    if limits is None:
+        return None
+    low, high = map(float, limits)
+    if not low < high or not np.isfinite([low, high]).all():
+        raise ValueError(f"limits must be finite, low below high, found {(low, high)}")
+    return [low, high]
+
+
+def as_axes(axes: Sequence[str]) -> list[str]:
+    """The names of two axes."""
+    return [str(axis) for axis in axes]
+
+
+def as_colors(names: Sequence[str], colors: dict[str, str] | None) -> list[str]:
+    """A colour for each name: the given ones, the others in the order of the palette."""
+    chosen = {name: COLORS[index % len(COLORS)] for index, name in enumerate(names)} | dict(colors or {})
+    for name, color in chosen.items():
+        if name not in names:
+            raise ValueError(f"colors names {name!r}, which is not drawn; there are {', '.join(names)}")
+        check_color(f"colors[{name!r}]", color)
+    return [chosen[name] for name in names]
+
+
+def check_color(name: str, color: str) -> None:
+    """Raise unless the colour is one of the palette."""
+    if color not in COLORS:
+        raise ValueError(f"{name} must be one of {', '.join(COLORS)}, found {color!r}")
+
+
+def common_words(caption: str, color: str, limits, digits: int) -> dict[str, Any]:
+    """What panels of coloured numbers share."""
+    check_color("color", color)
+    return {"caption": str(caption), "color": color, "limits": as_limits(limits), "digits": int(digits)}

@@ -1,0 +1,92 @@
+"""A sentence that attends: words tinted by their weights, and joined by lines."""
+
+from collections.abc import Sequence
+
+from attention.explorer.panels.panel import (
+    Panel,
+    as_axes,
+    as_index,
+    as_labels,
+    as_mask,
+    as_numbers,
+    common_words,
+)
+
+LINES = ("chosen", "all")
+
+
+def tokens(
+    weights,
+    queries: Sequence[str],
+    keys: Sequence[str] | None = None,
+    *,
+    rows: int | None = None,
+    heads: Sequence[str] | None = None,
+    mask=None,
+    chosen: int | None = None,
+    control: str = "",
+    lines: str = "chosen",
+    caption: str = "",
+    axes: tuple[str, str] = ("query", "key"),
+    color: str = "weights",
+    limits: tuple[float, float] | None = None,
+    digits: int = 2,
+) -> Panel:
+    """A sentence as words, each tinted by the weight that the chosen query gives it.
+
+    The reader chooses a query by a tap, by pointing, or with the arrow keys. With two rows, queries stand on the left,
+    keys on the right, and lines join them, stronger for a larger weight. Several heads have a colour each, and can be
+    switched off; without several, a weight tints its word.
+
+    Args:
+        weights: (L, S), or (H, L, S) for up to eight heads.
+        queries: L words.
+        keys: S words; the queries when not given.
+        rows: 1 or 2 rows of words; 2 where the keys are given, else 1.
+        heads: H names; *head 1*, *head 2*, … when not given.
+        mask: bool, broadcastable to (L, S), True = may attend.
+        chosen: the query that is chosen at first, or in this state; the last when not given.
+        control: a control of the explorer that choosing a query sets, to the query's number from 0.
+        lines: ``"chosen"`` joins the chosen query to its keys, ``"all"`` every query, the others faintly.
+        caption: one line above the words.
+        axes: what a query and a key are: panels that name the same axis light each other.
+        color: of one head, as :func:`heatmap`'s.
+        limits: the weights drawn palest and strongest; as :func:`heatmap`'s when not given.
+        digits: decimals under a word.
+
+    Raises:
+        ValueError: words, heads or mask that do not fit the weights, more than eight heads, rows other than 1 and 2, or
+            one row for keys that are not the queries.
+        TypeError: as :func:`heatmap`.
+
+    >>> tokens([[1.0, 0.0], [0.5, 0.5]], ["the", "cat"]).words["heads"]
+    ['head 1']
+    """
+    values = as_numbers("weights", weights, dimensions=(2, 3))
+    values = values[None] if values.ndim == 2 else values
+    H, L, S = values.shape
+    if not 1 <= H <= 8:
+        raise ValueError(f"weights must be of one to eight heads, found {H}")
+    words_of_keys = queries if keys is None else keys
+    rows = (1 if keys is None else 2) if rows is None else rows
+    if rows not in (1, 2):
+        raise ValueError(f"rows must be 1 or 2, found {rows}")
+    if rows == 1 and list(queries) != list(words_of_keys):
+        raise ValueError("one row of words has the same queries and keys: use rows=2")
+    if lines not in LINES:
+        raise ValueError(f"lines must be one of {', '.join(LINES)}, found {lines!r}")
+    numbers = {"values": values}
+    if mask is not None:
+        numbers["mask"] = as_mask(mask, (L, S))
+    words = {
+        "queries": as_labels("queries", queries, L),
+        "keys": as_labels("keys", words_of_keys, S),
+        "heads": as_labels("heads", [f"head {head}" for head in range(1, H + 1)] if heads is None else heads, H),
+        "rows": rows,
+        "chosen": as_index("chosen", chosen, L),
+        "control": str(control),
+        "lines": lines,
+        "axes": as_axes(axes),
+        **common_words(caption, color, limits, digits),
+    }
+    return Panel("tokens", numbers, words)

@@ -1,0 +1,62 @@
+"""The picture that grows through the book: the whole formula, with the part lit that a chapter explains."""
+
+from itertools import pairwise
+
+from attention.explorer import Box, diagram
+from attention.explorer.panels import Panel
+
+BOXES = {
+    "tokens": Box("X", "tokens"),
+    "query": Box("Q", "queries", "query"),
+    "key": Box("K", "keys", "key"),
+    "value": Box("V", "values", "value"),
+    "scores": Box("QKᵀ", "scores"),
+    "scaled": Box("÷ √D", "scaled"),
+    "masked": Box("mask", "masked"),
+    "weights": Box("softmax", "weights", "weights"),
+    "output": Box("· V", "output", "value"),
+    "heads": Box("W_o", "heads joined", "value"),
+}
+
+# For each chapter, what it explains: boxes, and arrows by their two ends.
+LIT: dict[int, list[str | tuple[str, str]]] = {
+    1: ["query", "key", "value", "weights", "output", ("weights", "output"), ("value", "output")],
+    2: ["scores", ("query", "scores"), ("key", "scores")],
+    3: ["scaled", ("scores", "scaled")],
+    4: ["weights", ("masked", "weights")],
+    5: ["masked", ("scaled", "masked")],
+    6: ["tokens", "query", "key", "value", ("tokens", "query"), ("tokens", "key"), ("tokens", "value")],
+    7: ["heads", ("output", "heads")],
+}
+
+
+def formula(chapter: int) -> Panel:
+    """Attention from its inputs to its output, ``softmax(QKᵀ / √D) V``, with one chapter's part lit.
+
+    From chapter 6 on, queries, keys and values are made from tokens; from chapter 7 on, heads are joined.
+
+    Args:
+        chapter: the number of a chapter that explains a part of the formula.
+
+    Raises:
+        ValueError: no part of the formula is that chapter's.
+
+    >>> formula(3).words["alt"].split(". ")[0]
+    'Q queries; K keys; V values; QKᵀ scores; ÷ √D scaled; mask masked; softmax weights; · V output'
+    """
+    if chapter not in LIT:
+        raise ValueError(f"chapter must be one of {', '.join(map(str, LIT))}, found {chapter}")
+    rows: list[list[str | None]] = [
+        ["query", "key", "value", None, None],
+        ["scores", "scaled", "masked", "weights", "output"],
+    ]
+    chain = ["scores", "scaled", "masked", "weights", "output"]
+    arrows = [("query", "scores"), ("key", "scores"), ("value", "output"), *pairwise(chain)]
+    if chapter >= 6:
+        rows.insert(0, [None, "tokens", None, None, None])
+        arrows += [("tokens", "query"), ("tokens", "key"), ("tokens", "value")]
+    if chapter >= 7:
+        rows.append([None, None, None, None, "heads"])
+        arrows.append(("output", "heads"))
+    names = {name for row in rows for name in row}
+    return diagram(rows, arrows, boxes={name: BOXES[name] for name in BOXES if name in names}, lit=LIT[chapter])

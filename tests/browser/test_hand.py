@@ -1,0 +1,502 @@
+"""The explorer under the hand: dragging, pointing, links, predictions, pins, and every kind of eye and finger."""
+
+import math
+
+import pytest
+import torch
+
+from attention import attention_weights, causal_mask
+from attention.explorer import (
+    Box,
+    bars,
+    choice,
+    curves,
+    diagram,
+    explore,
+    heatmap,
+    marker,
+    plane,
+    tokens,
+)
+from attention.explorer import cell as largest_cell
+
+NAMES = ["apple", "banana", "chair"]
+KEYS = torch.tensor([[2.0, 0.0], [1.5, 0.5], [0.0, 2.0]])
+VALUES = torch.tensor([10.0, 5.0, 2.0])
+WORDS = ["the", "cat", "saw", "我", "mat"]
+
+
+def tip(angle, length):
+    return length * math.cos(math.radians(angle)), length * math.sin(math.radians(angle))
+
+
+def turn(angle=0.0, length=1.4):
+    query = torch.tensor(tip(angle, length))
+    weights = (KEYS @ query).softmax(dim=0)
+    return [
+        plane(
+            {"query": query},
+            points=dict(zip(NAMES, KEYS, strict=True)),
+            handle=("query", ["angle", "length"]),
+            axis="key",
+        ),
+        bars(weights, NAMES, axis="key", caption="Weights"),
+        heatmap(KEYS, rows=NAMES, columns=["edible", "furniture"], axes=("key", "feature"), color="key"),
+        bars([weights * VALUES], ["value"], parts=NAMES, color="value"),
+    ]
+
+
+def turning(**options):
+    return explore(turn, name="turn", angle=(-180.0, 180.0, 10.0), length=(0.2, 3.0, 0.2), **options)
+
+
+def attending(causal=True, query=4):
+    torch.manual_seed(0)
+    weights = attention_weights(torch.randn(2, 5, 4), torch.randn(2, 5, 4), is_causal=causal)
+    mask = causal_mask(5) if causal else torch.ones(5, 5, dtype=torch.bool)
+    return [
+        tokens(weights[0], WORDS, mask=mask, chosen=query, control="query"),
+        tokens(weights, WORDS, WORDS, mask=mask),
+    ]
+
+
+def values(page, panel):
+    return [
+        float(cell)
+        for cell in page.locator(panel).locator("[data-value]").evaluate_all("c => c.map(e => e.dataset.value)")
+    ]
+
+
+# ------------------------------------------------------------------------------------------------ the plane
+
+
+@pytest.mark.parametrize("touch", [False, True])
+def test_dragging_the_tip_chooses_the_nearest_state_and_the_sliders_follow(show, touch):
+    page = show(turning(), width=360 if touch else 1280, has_touch=touch)
+    grip = page.locator(".grip").bounding_box()
+    start = grip["x"] + grip["width"] / 2, grip["y"] + grip["height"] / 2
+    apple, banana = (
+        float(page.locator(f"[data-points={name}]").get_attribute("d").split()[0].removeprefix("M"))
+        for name in ("apple", "banana")
+    )
+    unit = (apple - banana) / 0.5  # pixels
+    origin = start[0] - 1.4 * unit, start[1]
+    wanted = tip(90, 2.0)
+    to = origin[0] + wanted[0] * unit, origin[1] - wanted[1] * unit
+    if touch:
+        session = page.context.new_cdp_session(page)
+        for kind, at in (("touchStart", [start]), ("touchMove", [to]), ("touchEnd", [])):
+            points = [{"x": x, "y": y} for x, y in at]
+            session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    else:
+        page.mouse.move(*start)
+        page.mouse.down()
+        page.mouse.move(*to, steps=4)
+        page.mouse.up()
+    assert page.locator("output").all_inner_texts() == ["90", "2"]
+    expected = (KEYS @ torch.tensor(wanted)).softmax(dim=0)
+    torch.testing.assert_close(torch.tensor(values(page, ".panel >> nth=1")), expected)
+
+
+def test_an_angle_looks_as_large_as_it_is(show):
+    page = show(turning())
+    page.locator("input[type=range]").first.fill("40")
+    x0, y0, x1, y1 = map(
+        float, page.locator("path.arrow:not(.ghost)").evaluate("p => p.getAttribute('d').match(/-?[\\d.]+/g)")
+    )
+    assert math.degrees(math.atan2(y0 - y1, x1 - x0)) == pytest.approx(40, abs=0.2)
+
+
+# ------------------------------------------------------------------------------------------------ links and read-out
+
+
+def test_pointing_at_a_key_lights_it_in_every_panel_of_that_axis(show):
+    page = show(turning())
+    page.locator(".bars tbody tr").nth(1).hover()
+    assert page.locator(".heatmap tbody th.on").all_inner_texts() == ["banana"]
+    assert page.locator(".plane .points.on").evaluate_all("all => all.map(p => p.dataset.points)") == ["banana"]
+    page.locator(".heatmap tbody td").nth(4).hover()  # chair
+    assert page.locator(".bars tbody tr.on th").all_inner_texts() == ["chair"]
+    page.mouse.move(1, 1)
+    assert page.locator(".on").count() == 0
+
+
+def test_a_line_lights_the_row_of_its_name_and_a_place_the_number_that_it_is(show):
+    x = torch.linspace(0, 4, 41)
+
+    def picture(f=1.0):
+        lines = {"low": 0 * x - f, "high": 0 * x + f}
+        return [
+            curves(x, lines, axes=("place", "height"), axis="line"),
+            heatmap(torch.eye(2), rows=["low", "high"], columns=["a", "b"], axes=("line", "part")),
+        ]
+
+    page = show(explore(picture, f=(1.0, 2.0)))
+    stage = page.locator(".curves .stage").bounding_box()
+    page.mouse.move(stage["x"] + stage["width"] / 2, stage["y"] + 20)
+    assert page.locator(".heatmap tbody th.on").all_inner_texts() == ["high"]
+
+
+@pytest.mark.parametrize("touch", [False, True])
+def test_the_number_stands_beside_the_finger_and_moves_nothing(show, touch):
+    x = torch.linspace(0, 4, 41)
+    page = show(
+        explore(lambda f: curves(x, {"sine": torch.sin(f * x), "line": x / 4}, axes=("x", "y")), f=(1, 3)),
+        has_touch=touch,
+        width=360 if touch else 1280,
+    )
+    before = page.locator("attention-explorer").bounding_box()
+    stage = page.locator(".stage").bounding_box()
+    at = stage["x"] + stage["width"] * 0.3, stage["y"] + stage["height"] / 2
+    (page.touchscreen.tap if touch else page.mouse.move)(*at)
+    readout = page.locator(".readout")
+    place = float(readout.inner_text().split("=")[1].split(":")[0])
+    assert place < 1.6, "it reads where the finger is, not the middle"
+    assert readout.inner_text() == f"x = {place:g}: sine {math.sin(2 * place):.4g}, line {place / 4:.4g}"
+    box = readout.bounding_box()
+    assert abs(box["x"] + box["width"] / 2 - at[0]) < 200
+    assert abs(box["y"] - at[1]) < 160
+    assert page.locator("circle.bead:visible").count() == 2
+    assert page.locator("attention-explorer").bounding_box() == before
+    if touch:
+        assert readout.inner_text() != "", "it stays"
+        page.touchscreen.tap(5, 5)
+    else:
+        page.mouse.move(1, 1)
+    assert readout.inner_text() == ""
+
+
+def test_a_tap_on_bars_reads_them(show):
+    page = show(turning(), has_touch=True, width=360)
+    page.locator(".bars tbody tr").nth(0).tap()
+    assert page.locator(".readout").inner_text().startswith("apple: ")
+    page.locator(".in-parts tbody tr").tap()
+    assert " = apple " in page.locator(".readout").inner_text()
+
+
+# ------------------------------------------------------------------------------------------------ tokens
+
+
+def test_a_chosen_word_shows_its_weights_and_sets_its_control(show):
+    page = show(explore(attending, causal=True, query=(0, 4)))
+    one, two = page.locator("figure.tokens").all()
+    torch.manual_seed(0)
+    weights = attention_weights(torch.randn(2, 5, 4), torch.randn(2, 5, 4), is_causal=True)
+    one.locator(".token").nth(2).click()
+    assert page.locator("output").inner_text() == "2"
+    found = one.locator(".token").evaluate_all("all => all.map(t => Number(t.dataset.value))")
+    torch.testing.assert_close(torch.tensor(found), weights[0, 2])
+    assert one.locator(".token[data-masked]").all_inner_texts() == ["我\n–", "mat\n–"]
+    page.keyboard.press("ArrowLeft")
+    assert page.locator("output").inner_text() == "1"
+    page.wait_for_function("document.querySelector('.tokens ul li').textContent.startsWith('cat →')")
+    assert "cat → saw, masked" in one.locator("ul.spoken li").all_text_contents()
+    heads = two.get_by_role("button")
+    assert heads.all_inner_texts() == ["head 1", "head 2"]
+    before = two.locator(".keys .token").evaluate_all("all => all.map(t => t.dataset.value)")
+    heads.nth(0).click()
+    after = two.locator(".keys .token").evaluate_all("all => all.map(t => Number(t.dataset.value))")
+    assert [str(value) for value in after] != before
+    torch.testing.assert_close(torch.tensor(after), weights[1, 4])
+
+
+@pytest.mark.parametrize("length", [3, 64])
+def test_tokens_fit_a_phone(show, length):
+    words = [f"word{i}" if i % 3 else f"词语{i}" for i in range(length)]
+    torch.manual_seed(0)
+    weights = attention_weights(torch.randn(8, length, 4), torch.randn(8, length, 4))
+    page = show(explore(lambda: [tokens(weights[0], words), tokens(weights, words, words, lines="all")]), width=360)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    edges = page.locator(".token").evaluate_all("all => all.map(t => t.getBoundingClientRect().right)")
+    assert max(edges) <= 360
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_lines_run_from_word_to_word(show, width):
+    words = ["one", "two", "three", ""]
+    weights = torch.eye(4)[[0, 2, 1, 3]]
+    real = torch.tensor([True, True, True, False])
+    page = show(explore(lambda: tokens(weights, words, words, mask=real[:, None] & real, chosen=1)), width=width)
+    assert page.locator(".queries .token:visible").count() == 3
+    start, end = (page.locator(f".{side} .token").nth(n).bounding_box() for side, n in (("queries", 1), ("keys", 2)))
+    path = page.locator(".join:not([d=''])").evaluate(
+        "p => { const [a, b] = [0, p.getTotalLength()].map((at) => p.getPointAtLength(at));"
+        "const box = p.ownerSVGElement.getBoundingClientRect(); return [box.top + a.y, box.top + b.y]; }"
+    )
+    for found, box in zip(path, (start, end), strict=True):
+        assert found == pytest.approx(box["y"] + box["height"] / 2, abs=2)
+
+
+# ------------------------------------------------------------------------------------------------ diagram
+
+
+def test_a_diagram_follows_its_control_and_says_itself(show):
+    def shapes(heads=4):
+        names = {"X": Box("X", ("B", "L", 32)), "Q": Box("Q", ("B", heads, "L", 32 // heads), "query")}
+        return diagram([["X"], ["Q"]], [("X", "Q", "split")], boxes=names, lit=["Q"])
+
+    page = show(explore(shapes, heads=[1, 4, 8]))
+    assert page.locator(".diagram [data-box=Q]").text_content() == "Q(B, 4, L, 8)"
+    page.locator("select").select_option(label="8")
+    assert page.locator(".diagram [data-box=Q]").text_content() == "Q(B, 8, L, 4)"
+    assert (
+        page.locator(".diagram svg").get_attribute("aria-label")
+        == "X (B, L, 32); Q (B, 8, L, 4). From X by split to Q."
+    )
+
+
+def test_a_figure_without_controls_has_no_frame(show):
+    page = show(explore(lambda: diagram([["a", "b"]], [("a", "b")])))
+    assert page.locator(".controls, .tools").count() == 0
+    assert page.locator("attention-explorer").evaluate("e => getComputedStyle(e).borderTopWidth") == "0px"
+
+
+# ------------------------------------------------------------------------------------------------ addresses
+
+
+def test_a_link_sets_the_controls_shows_them_and_reset_goes_back(show):
+    link = '<p style="height: 2000px"><a href="#turn?angle=90&amp;length=3">there</a></p>'
+    page = show(link, turning())
+    page.locator("a").click()
+    assert page.locator("output").all_inner_texts() == ["90", "3"]
+    assert page.locator(".control.flash").count() == 2
+    page.wait_for_function("document.querySelector('attention-explorer').getBoundingClientRect().top < innerHeight")
+    page.locator("input[type=range]").first.press("ArrowRight")
+    page.evaluate("scrollTo(0, 0)")
+    page.locator("a").click()  # the address is there already
+    assert page.locator("output").first.inner_text() == "90"
+    page.get_by_role("button", name="reset").click()
+    assert page.locator("output").all_inner_texts() == ["0", "1.4"]
+
+
+def test_an_address_opens_the_page_in_its_state(show):
+    page = show(turning(), hash="#turn?angle=-40&length=0.6")
+    assert [text.replace("−", "-") for text in page.locator("output").all_inner_texts()] == ["-40", "0.6"]
+
+
+def test_copy_link_copies_the_address_of_this_state(show):
+    page = show(turning(), permissions=["clipboard-read", "clipboard-write"])
+    page.locator("input[type=range]").first.fill("50")
+    page.get_by_role("button", name="copy link").click()
+    page.wait_for_function("document.querySelector('.tools').textContent.includes('copied') || location.hash")
+    address = page.evaluate("location.hash || navigator.clipboard.readText()")
+    assert address.endswith("#turn?angle=50&length=1.4")
+
+
+# ------------------------------------------------------------------------------------------------ commit, then see
+
+
+def picture(temperature=1.0):
+    return bars((torch.tensor([2.0, 1.0 + temperature, 0.0]) / temperature).softmax(0), NAMES, caption="Weights")
+
+
+def asking(predict):
+    return explore(picture, name="asked", predict=predict, temperature=[0.5, 1.0, 4.0])
+
+
+def test_a_choice_lifts_the_veil_and_the_guess_stays(show):
+    predict = choice("Who wins?", NAMES, lambda panel: int(panel.numbers["values"].argmax()), at={"temperature": 4.0})
+    page = show(asking(predict))
+    veiled = "() => getComputedStyle(document.querySelector('.panels')).filter !== 'none'"
+    assert page.evaluate(veiled)
+    page.get_by_role("button", name="chair").click()
+    assert not page.evaluate(veiled)
+    assert page.locator(".verdict").inner_text() == "Your guess: chair. It is banana."
+    assert page.locator("select").evaluate("s => s.selectedOptions[0].text") == "4.0"
+    assert page.locator("tr:has(td[data-guess]) th").inner_text() == "chair"
+    page.reload()
+    assert page.locator(".verdict").inner_text() == "Your guess: chair. It is banana.", "it is the reader's to keep"
+    page.get_by_role("button", name="ask me again").click()
+    assert page.evaluate(veiled)
+    page.get_by_role("button", name="just show me").click()
+    assert page.locator(".verdict").inner_text() == "Answer: banana"
+
+
+def test_a_marker_stays_on_the_bar(show):
+    page = show(asking(marker("How much is apple's?", at={"temperature": 0.5})))
+    page.locator(".choices input").fill("0.25")
+    page.get_by_role("button", name="this is my guess").click()
+    expected = (torch.tensor([2.0, 1.5, 0.0]) / 0.5).softmax(0)[0]
+    assert page.locator(".verdict").inner_text() == f"Your guess: 0.25. It is {expected:.2f}."
+    assert page.locator(".bar[data-guess]").evaluate("b => b.style.getPropertyValue('--guess')") == "0.25"
+
+
+def test_a_cell_is_clicked_before_it_is_seen(show):
+    def scores(late=True):
+        return heatmap([[0.1, 0.2], [0.9 if late else 0.0, 0.3]], rows=["a", "b"], columns=["c", "d"])
+
+    page = show(explore(scores, predict=largest_cell("Which is the largest?"), late=True))
+    cells = page.locator("tbody td")
+    assert cells.first.evaluate("c => getComputedStyle(c).color") == "rgba(0, 0, 0, 0)"
+    cells.nth(3).click()
+    assert page.locator(".verdict").inner_text() == "Your guess: b → d. It is b → c."
+    assert cells.first.evaluate("c => getComputedStyle(c).color") != "rgba(0, 0, 0, 0)"
+    assert cells.nth(3).get_attribute("data-guess") == "your guess"
+
+
+# ------------------------------------------------------------------------------------------------ pin, play
+
+
+def test_a_pinned_state_stays_behind_the_next_ones(show):
+    page = show(explore(lambda t: [bars([t, 1]), heatmap([[t, 0.5]])], t=(0.0, 1.0, 0.25)))
+    page.get_by_role("button", name="pin").click()
+    page.locator("input[type=range]").press("End")
+    bar = page.locator(".bar").first
+    assert bar.evaluate("b => [b.style.getPropertyValue('--to'), b.style.getPropertyValue('--pin-to')]") == [
+        "1.0000",
+        "0.5000",
+    ]
+    assert page.locator(".heatmap td[data-difference]").evaluate_all("all => all.map(c => c.dataset.difference)") == [
+        "+0.50"
+    ]
+    page.get_by_role("button", name="pin").click()
+    assert page.locator("[data-pinned], [data-difference]").count() == 0
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_play_moves_smoothly_and_a_step_at_once(show, motion):
+    page = show(explore(lambda t: bars([t]), t=(0, 3)), reduced_motion=motion)
+    moving = "() => parseFloat(getComputedStyle(document.querySelector('.bar'), '::before').transitionDuration)"
+    assert page.evaluate(moving) == 0
+    page.get_by_role("button", name="Play t").click()
+    assert (page.evaluate(moving) > 0) == (motion == "no-preference")
+
+
+# ------------------------------------------------------------------------------------------------ every hand and eye
+
+
+def test_targets_are_large_under_a_finger_and_tracks_are_long(show):
+    page = show(
+        turning(),
+        explore(lambda on, kind: bars([on]), on=False, kind=["a", "b"]),
+        width=360,
+        has_touch=True,
+        is_mobile=True,
+    )
+    for target in page.locator(".control button, .control select, input[type=range], .tools button").all():
+        assert target.bounding_box()["height"] >= 44
+    for slider in page.locator("input[type=range]").all():
+        assert slider.bounding_box()["width"] >= 180
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_tracks_are_long_at_every_width(show, width):
+    page = show(turning(), width=width)
+    assert min(slider.bounding_box()["width"] for slider in page.locator("input[type=range]").all()) >= 180
+
+
+def test_controls_stay_in_sight_where_an_explorer_is_taller_than_the_screen(show):
+    page = show(explore(lambda t: [heatmap(t * torch.eye(16)) for _ in range(4)], t=(0, 3)), width=360)
+    page.wait_for_selector(".attention-explorer.tall")
+    page.evaluate("scrollTo(0, 600)")
+    assert page.locator("input[type=range]").bounding_box()["y"] >= 0
+
+
+def test_the_sign_is_seen_in_a_neutral_map(show):
+    page = show(explore(lambda: heatmap([[-3.0, 2.0]], color="ink")))
+    images = page.locator("tbody td").evaluate_all("all => all.map(c => getComputedStyle(c).backgroundImage)")
+    assert images[0] != images[1] == "none"
+
+
+def test_lines_differ_without_colour_and_coincidence_is_said(show):
+    x = torch.linspace(0, 1, 11)
+    page = show(explore(lambda: curves(x, {"a": x, "b": x**2, "c": x}, colors=dict.fromkeys("abc", "ink"))))
+    dashes = page.locator("path.line[data-name]").evaluate_all(
+        "all => all.map(l => getComputedStyle(l).strokeDasharray)"
+    )
+    assert len(set(dashes)) == 3
+    assert page.locator(".coincide").inner_text() == "a and c lie on one another."
+
+
+def test_a_control_without_effect_says_so(show):
+    page = show(explore(lambda on, size: bars([size if on else 0, 1]), on=False, size=(1, 3)))
+    size = page.locator(".control").nth(1)
+    assert size.get_attribute("title") == "has no effect in this state"
+    page.locator("input[type=checkbox]").check()
+    assert size.get_attribute("title") == ""
+
+
+def test_numbers_of_ten_columns_are_read_on_a_phone(show):
+    page = show(explore(lambda: heatmap(torch.eye(10))), width=360)
+    assert page.locator("tbody td").nth(11).inner_text() == "1.00"
+    scroller = page.locator(".scroller")
+    assert scroller.evaluate("s => s.scrollWidth > s.clientWidth")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_what_came_out_is_said_once_the_hand_rests(show):
+    page = show(explore(lambda t: bars([2 * t], ["value"], caption="Doubled"), t=(0.5, 2.0, 0.5)))
+    page.locator("input[type=range]").press("End")
+    spoken = page.locator(".spoken[role=status]")
+    assert spoken.text_content() == ""
+    page.wait_for_function("document.querySelector('.spoken').textContent !== ''")
+    assert spoken.text_content() == "t 2. Doubled: value 4.00"
+
+
+@pytest.mark.parametrize("key", ["Home", "End"])
+def test_home_and_end_read_and_do_not_throw_the_page(show, key):
+    page = show('<p style="height: 1500px"></p>', turning(), '<p style="height: 1500px"></p>')
+    page.locator(".heatmap td[tabindex='0']").focus()
+    before = page.evaluate("scrollY")
+    page.keyboard.press(key)
+    assert page.evaluate("scrollY") == before
+    assert page.locator("td:focus").evaluate("c => c.cellIndex") == (1 if key == "Home" else 2)
+
+
+def test_system_colours_leave_the_data_theirs(show):
+    page = show(turning(), forced_colors="active")
+    cell = page.locator(".heatmap tbody td").first
+    assert cell.evaluate("c => getComputedStyle(c).backgroundColor") not in ("rgb(255, 255, 255)", "rgba(0, 0, 0, 0)")
+    assert page.locator(".bar").first.evaluate("b => getComputedStyle(b, '::before').forcedColorAdjust") == "none"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_paper_shows_the_state_in_words_and_the_colours(show, theme):
+    page = show(turning(), theme=theme)
+    page.emulate_media(media="print", color_scheme=theme)
+    assert page.locator(".printed").inner_text() == "angle = 0, length = 1.4"
+    assert page.locator(".controls:visible, .tools:visible").count() == 0
+    assert page.locator("attention-explorer").evaluate("e => getComputedStyle(e).colorScheme") == "light"
+    assert page.locator(".bar").first.evaluate("b => getComputedStyle(b).printColorAdjust") == "exact"
+
+
+def test_twice_as_large_it_still_fits(show):
+    page = show(turning(), explore(attending, causal=True, query=(0, 4)), width=640)
+    page.evaluate("document.documentElement.style.fontSize = '200%'")
+    page.wait_for_timeout(200)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 640
+
+
+def test_offered_texts_can_be_chosen_in_a_page(show):
+    from ipywidgets import Combobox
+
+    page = show(explore(lambda word: bars([len(word)]), word=Combobox(value="cat", options=["sparrow", "cat", "ox"])))
+    page.locator("select").select_option(label="sparrow")
+    assert values(page, ".panel") == [7]
+    assert page.locator("small").inner_text() == "any text in a running notebook"
+
+
+# ------------------------------------------------------------------------------------------------ speed
+
+FRAMES = """async (act) => {
+    const took = [];
+    for (let i = 0; i < 30; i++) {
+        const start = performance.now();
+        act(i);
+        document.body.offsetHeight; // layout
+        took.push(performance.now() - start);
+        await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    }
+    return took.sort((a, b) => a - b)[28];
+}"""
+
+
+def test_a_step_with_four_panels_and_links_lit_takes_less_than_a_frame(show):
+    page = show(turning())
+    page.locator(".bars tbody tr").nth(1).hover()
+    step = """(i) => {
+        const slider = document.querySelector('input');
+        slider.value = i * 10 - 150;
+        slider.dispatchEvent(new Event('input'));
+    }"""
+    assert page.evaluate(f"() => ({FRAMES})({step})") < 16
