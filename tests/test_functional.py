@@ -460,7 +460,7 @@ def test_answers_follow_the_inputs_dtype_and_device(dtype, device):
         assert (answer.shape, answer.dtype, answer.device.type) == (shape, dtype, device)
 
 
-# What a mistake is told: error → message → the argument that is wrong, where all others are right
+# Bad input: the error, its message, and the argument that is wrong where all others are right
 
 ones = torch.ones
 MAY_ATTEND = "must be a boolean tensor, True = may attend"

@@ -659,7 +659,7 @@ def test_the_layers_can_be_quantised():
     refuses(small, {"query": query[..., :15], "key": key, "value": key}, ValueError, message)
 
 
-# What a mistake is told: error → message → the argument that is wrong, where all others are right
+# Bad input: the error, its message, and the argument that is wrong where all others are right
 
 
 def ones(*shape, **options):
@@ -839,12 +839,12 @@ WRONG_ORIGINALS = [
     ),
     (
         ValueError,
-        "module must add no keys of its own, found add_bias_kv",
+        "module must not add keys of its own, found add_bias_kv",
         lambda: torch_module(15, 3, add_bias_kv=True),
     ),
     (
         ValueError,
-        "module must add no keys of its own, found add_zero_attn",
+        "module must not add keys of its own, found add_zero_attn",
         lambda: torch_module(15, 3, add_zero_attn=True),
     ),
 ]

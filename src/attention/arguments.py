@@ -1,4 +1,4 @@
-"""What a wrong argument is told: one sentence that names it and shows what was found."""
+"""Checks of arguments: each error is one sentence that names the argument and shows what was found."""
 
 from numbers import Integral
 

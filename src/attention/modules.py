@@ -279,4 +279,4 @@ def _check_torch(module: nn.MultiheadAttention) -> None:
         raise ValueError(f"module must have keys and values of its own width {module.embed_dim}, found {widths}")
     if module.bias_k is not None or module.add_zero_attn:
         found = "add_zero_attn" if module.add_zero_attn else "add_bias_kv"
-        raise ValueError(f"module must add no keys of its own, found {found}")
+        raise ValueError(f"module must not add keys of its own, found {found}")
