@@ -178,7 +178,9 @@ def test_a_wrong_number_is_told_with_its_sentence_and_what_to_do():
     page, section, claim = next(backed_decimals())
     value = claim.value + Decimal("0.12345")
     told = [
-        fault for fault in faults(page, with_claim(page, section, claim, value), ENTRIES) if claim.sentence in fault
+        fault
+        for fault in faults(page, with_claim(page, section, claim, value), ENTRIES)
+        if repr(claim.sentence) in fault
     ]
     assert told == [
         f"{page}: nothing backs {claim.quoted!r} in {claim.sentence!r}. Print or assert it in a cell of its section, "

@@ -432,9 +432,9 @@ def test_tensors_without_numbers_pass_through():
     assert logits.is_meta
 
 
-def test_a_model_is_compiled_in_one_piece(monkeypatch):
+@torch._dynamo.config.patch(allow_rnn=True)
+def test_a_model_is_compiled_in_one_piece():
     """As far as PyTorch compiles it: a GRU where that is allowed, packed sequences never."""
-    monkeypatch.setattr(torch._dynamo.config, "allow_rnn", True)
     with torch.device("cpu"):  # it compiles for no pretended accelerator
         model, source, target = translator(), torch.randint(3, 13, (3, 7)), torch.tensor([[3, 4], [5, 6], [7, EOS]])
         hidden, states = torch.randn(1, 3, 6).double(), torch.randn(3, 7, 6).double()
