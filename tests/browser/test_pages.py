@@ -58,8 +58,8 @@ def test_axe_finds_nothing_serious(chapter, name, window):
 
 
 SMALLEST = np.finfo(np.float32).tiny  # below it float32 keeps fewer digits
-SHOWN = """(element) => JSON.stringify(
-    [...element.querySelectorAll('[data-value], path.line, path.points, caption, figcaption')].map((part) =>
+SHOWN = """(element) => JSON.stringify([...element.querySelectorAll(
+    '[data-value], path.line, path.points, path.arrow, .diagram text, caption, figcaption')].map((part) =>
     [part.dataset.value ?? part.textContent, part.hasAttribute('data-masked'), part.getAttribute('d')]))"""
 STATE = """(element) => Object.fromEntries([...element.querySelectorAll('.control')].map((control) => {
     const input = control.querySelector('input, select');
@@ -68,14 +68,18 @@ STATE = """(element) => Object.fromEntries([...element.querySelectorAll('.contro
     if (input.type === 'text') return [name, input.value];
     return [name, input.type === 'range' ? input.getAttribute('aria-valuetext') : input.selectedOptions[0].text];
 }))"""
-NUMBERS = """(element) => [...element.querySelectorAll('.panel')].map((panel) =>
+NUMBERS = """(element) => [...element.querySelectorAll('.panel-heatmap, .panel-bars')].map((panel) =>
     [...panel.querySelectorAll('[data-value]')].map((cell) => cell.dataset.value))"""
 
 
 def explorers(path: Path, monkeypatch) -> list[tuple]:
     """Run a notebook's code here, and keep what it passes to ``explore``."""
     calls = []
-    monkeypatch.setattr(package, "explore", lambda function, /, **controls: calls.append((function, controls)))
+
+    def keep(function, /, *, name="", predict=None, **controls):
+        calls.append((function, controls))
+
+    monkeypatch.setattr(package, "explore", keep)
     monkeypatch.setattr("matplotlib.pyplot.show", lambda: None)
     notebook = nbformat.read(path, as_version=4)
     namespace = {"__name__": "notebook"}
@@ -86,14 +90,13 @@ def explorers(path: Path, monkeypatch) -> list[tuple]:
 
 
 def computed(function, controls: dict, state: dict[str, str]) -> list[np.ndarray]:
-    """The panels' numbers in a state that is given by the labels a reader sees."""
+    """The numbers of maps and bars in a state that is given by the labels a reader sees."""
     values = {}
     for name, given in controls.items():
         control = make_control(name, given, None)
         values[name] = control.values[control.labels.index(state[control.label])]
-    return [
-        panel.numbers["values"].ravel() if "values" in panel.numbers else [] for panel in as_panels(function(**values))
-    ]
+    panels = [panel for panel in as_panels(function(**values)) if panel.kind in ("heatmap", "bars")]
+    return [panel.numbers["values"].ravel() for panel in panels]
 
 
 @every_page
@@ -104,7 +107,7 @@ def test_explorers_move_and_show_what_the_package_computes(chapter, name, monkey
     assert len(elements) == len(calls)
     assert bool(calls) == path.exists()
     for element, (function, controls) in zip(elements, calls, strict=True):
-        sliders = element.locator("input[type=range]").all()
+        sliders = element.locator(".controls input[type=range]").all()
         for slider in [None, *sliders]:
             if slider:
                 before = element.evaluate(SHOWN)

@@ -40,7 +40,7 @@ function rangeControl(spec, { moved, playing }) {
     moved(index());
   });
   play.addEventListener("click", () => (timer === null ? start() : stop()));
-  const label = make("label", {}, make("span", { class: "name" }, spec.label), output, input);
+  const label = make("label", {}, make("span", { class: "name" }, spec.label), input, output);
   return { element: make("div", { class: "control" }, label, play), input, show, stop };
 }
 

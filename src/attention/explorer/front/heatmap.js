@@ -66,11 +66,11 @@ function heatmap(read, hand) {
     if (at) tell();
   }
 
-  /** Words that are wider than their column stand upright; about 8 pixels a letter. */
+  /** Words that are wider than their column stand upright; 10 pixels a letter at most. */
   function turnLongHeads() {
     const width = (scroller.clientWidth - 90) / columns;
     const longest = Math.max(...now.columns.map((word) => [...word].length));
-    const isLong = 8 * longest > width;
+    const isLong = 10 * longest > width;
     heads.forEach((head) => head.toggleAttribute("data-long", isLong && longest > 2));
   }
 
