@@ -53,7 +53,7 @@ def check_mask(name: str, mask, weights_shape: tuple[int, ...]) -> None:
     if len(found) < len(wanted) and any(size != 1 for size in found[:-2]):
         raise ValueError(
             f"{name} of shape {found} must have all dimensions of the weights' shape {wanted}, or at most two: "
-            f"one mask a batch row is {name}.unsqueeze(1), one mask a head is {name}.unsqueeze(0)"
+            f"pass {name}.unsqueeze(1) for one mask per batch row, {name}.unsqueeze(0) for one per head"
         )
     pairs = zip(reversed(found), reversed(wanted), strict=False)
     if len(found) > len(wanted) or any(size not in (1, full) for size, full in pairs):
