@@ -35,14 +35,14 @@ lint: $(READY) ## check the style of the code and of the notebooks
 	$(BIN)/ruff format --check .
 
 unit: $(READY) ## test the package and the tools
-	$(BIN)/python -m pytest tests --ignore=tests/browser -n 2
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests --ignore=tests/browser -n 2
 
 nbval: $(READY) ## re-execute every notebook and compare every output
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --nbval --nbval-current-env --nbval-cell-timeout=60 \
 		-n 2 --dist loadfile -p no:hypothesispytest book
 
 browser: chromium book ## test the built book in a real browser
-	$(BIN)/python -m pytest tests/browser -n 2 --dist loadgroup
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/browser -n 2 --dist loadgroup
 
 chromium:
 	@command -v "$(CHROMIUM)" > /dev/null || { \

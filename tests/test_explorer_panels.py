@@ -215,6 +215,11 @@ def test_labels_that_repeat_on_a_shared_axis_are_refused():
         ValueError,
         "panels share the axis 'key', so its labels must differ; 'the' repeats",
     )
+    bad(
+        lambda: explore(lambda: [heatmap(SQUARE, columns=twice), bars(SQUARE, parts=twice, parts_axis="key")]),
+        ValueError,
+        "panels share the axis 'key', so its labels must differ; 'the' repeats",
+    )
 
 
 @pytest.mark.parametrize("name", ["Look up", "3d", "a_b", "é"])

@@ -102,7 +102,7 @@ def _axes(panel: Panel) -> list[tuple[str, list[str]]]:
     if panel.kind == "tokens":
         return list(zip(words["axes"], (words["queries"], words["keys"]), strict=True))
     if panel.kind == "bars":
-        return [(words["axis"], words["labels"])]
+        return [(words["axis"], words["labels"]), (words.get("parts_axis", ""), words.get("parts_names", []))]
     if panel.kind in ("curves", "plane"):
         return [(words["axis"], [*words["names"], *words["point_names"]])]
     return []

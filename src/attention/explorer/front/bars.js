@@ -1,5 +1,7 @@
 // ------------------------------------------------------------------------------------------------ bars
 
+const SHADES = 6; // of a colour, by which the parts of a bar are told apart
+
 function bars(read, hand) {
   const parts = read.first("parts_names") ?? [];
   const caption = make("caption");
@@ -8,7 +10,7 @@ function bars(read, hand) {
     make(
       "td",
       {},
-      make("span", { class: "bar" }, ...parts.map((name, i) => make("i", { "data-part": name, "data-shade": i % 4 }))),
+      make("span", { class: "bar" }, ...parts.map((name, i) => make("i", { "data-part": name, "data-shade": i % SHADES }))),
       make("span", { class: "number" }),
     ),
   );
@@ -19,7 +21,7 @@ function bars(read, hand) {
     make("tbody", {}, ...sides.map((side, row) => make("tr", {}, side, cells[row]))),
   );
   const legend = make("p", { class: "legend" });
-  legend.append(...parts.map((name, i) => make("span", {}, make("i", { class: "patch", "data-shade": i % 4 }), name)));
+  legend.append(...parts.map((name, i) => make("span", { "data-part": name }, make("i", { class: "patch", "data-shade": i % SHADES }), name)));
   const element = make("div", { class: "bars-box" }, table, ...(parts.length ? [legend] : []));
   let now = null;
   let pinned = null;
@@ -31,6 +33,7 @@ function bars(read, hand) {
       labels: read("labels", state),
       masked: read("mask", state),
       axis: read("axis", state),
+      partsAxis: read.first("parts_axis"),
       digits: read("digits", state),
       caption: read("caption", state),
     };
@@ -73,13 +76,15 @@ function bars(read, hand) {
     });
   }
 
-  function point(row) {
+  /** @param {number} row @param {string} [part] of the bar, where a part is pointed at */
+  function point(row, part) {
     const value = isHidden(row) ? "masked" : told(now.values[row]);
     const made = parts.map((name, i) => `${name} ${brief(now.parts[row * parts.length + i], now.digits)}`).join(" + ");
     const before = pinned ? ` (pinned ${told(pinned[row])})` : "";
     mark(row);
+    markPart(part);
     hand.tell(`${now.labels[row]}: `, (made ? `${value} = ${made}` : value) + before, cells[row].getBoundingClientRect());
-    hand.light({ [now.axis]: now.labels[row] });
+    hand.light({ [now.axis]: now.labels[row], ...(part && { [now.partsAxis]: part }) });
   }
 
   function mark(row) {
@@ -87,20 +92,30 @@ function bars(read, hand) {
     sides.forEach((side, i) => side.parentNode.classList.toggle("on", i === row));
   }
 
+  /** Let one part of every bar stand out; null for none. */
+  function markPart(name) {
+    element.classList.toggle("parted", parts.includes(name));
+    element.querySelectorAll("[data-part]").forEach((piece) => piece.classList.toggle("on", piece.dataset.part === name));
+  }
+
   const stop = follow(
     table,
     (target) => {
       const line = target.closest?.("tbody tr");
       if (!line || !table.contains(line)) return false;
-      point(sides.indexOf(line.firstChild));
+      point(sides.indexOf(line.firstChild), target.dataset.part);
       return true;
     },
     () => {
       mark(-1);
+      markPart(null);
       hand.hush();
     },
   );
-  const light = (lit) => mark(now.labels.indexOf(lit[now.axis]));
+  function light(lit) {
+    mark(now.labels.indexOf(lit[now.axis]));
+    markPart(lit[now.partsAxis]);
+  }
   const pin = (state) => (pinned = state && read("values", state));
   const summary = () =>
     sides.length > 4

@@ -2,6 +2,8 @@
 // Arrows and points with equal axes, so that an angle looks as large as it is. A handle sets controls: dragging an
 // arrow's tip chooses the state whose tip lies nearest to the finger.
 
+const MARKS = 3; // round, square and small: clouds of one colour are told apart by them
+
 function plane(read, hand) {
   const names = read.first("names");
   const pointNames = read.first("point_names");
@@ -16,7 +18,10 @@ function plane(read, hand) {
   const svg = make("svg", { role: "img" }, frame, ...ghosts, ...clouds, ...arrows, ...heads, ...tags, ...(handle ? [grip] : []));
   const caption = make("figcaption");
   const hint = make("p", { class: "hint" }, handle ? `Drag the tip of ${handle.name}.` : "");
-  const figure = make("figure", { class: "plane" }, caption, svg, ...(handle ? [hint] : []));
+  const many = pointNames.filter((_, i) => read.first(`points_${i}`).length > 2); // too many to be named one by one
+  const legend = make("p", { class: "legend" }, ...many.map((name, i) => make("span", {}, make("i", { class: "dot", "data-mark": i % MARKS, "aria-hidden": "true" }), name)));
+  many.forEach((name, i) => set(clouds[pointNames.indexOf(name)], { "data-mark": i % MARKS }));
+  const figure = make("figure", { class: "plane" }, caption, svg, ...(many.length ? [legend] : []), ...(handle ? [hint] : []));
   let now = null;
   let pinned = null;
   let plot = null;
@@ -96,6 +101,7 @@ function plane(read, hand) {
     );
     names.forEach((_, i) => [arrows[i], ghosts[i], heads[i]].forEach((part) => set(part, { "data-color": now.colors[i] })));
     clouds.forEach((path, i) => set(path, { "data-color": now.colors[names.length + i] }));
+    many.forEach((name, i) => set(legend.children[i], { "data-color": now.colors[names.length + pointNames.indexOf(name)] }));
     if (handle) set(grip, { "data-color": now.colors[names.indexOf(handle.name)] });
   }
 
@@ -122,7 +128,13 @@ function plane(read, hand) {
     const origin = [plot.px(0), plot.py(0)];
     const along = (end) => [0.25, 0.5, 0.75, 1].map((part) => [0, 1].map((axis) => origin[axis] + part * (end[axis] - origin[axis])));
     const lone = now.points.map((point) => (point.length === 2 ? [plot.px(point[0]), plot.py(point[1])] : null));
-    const taken = [...tips.flatMap(along), ...lone.filter(Boolean)].map(([x, y], i) => around(x, y, i % 4 === 3 && handle ? 13 : 5));
+    const crowds = now.points.filter((points) => points.length > 2).flatMap((points) => {
+      const [xs, ys] = halves(points);
+      return [...xs].map((x, i) => [plot.px(x), plot.py(ys[i])]);
+    });
+    const taken = [...tips.flatMap(along), ...lone.filter(Boolean), ...crowds].map(([x, y], i) =>
+      around(x, y, i < 4 * tips.length && i % 4 === 3 && handle ? 13 : 5),
+    );
     [...tips, ...lone].forEach((at, i) => {
       const tag = tags[i];
       set(tag, { visibility: at && at.every(Number.isFinite) ? "visible" : "hidden" });

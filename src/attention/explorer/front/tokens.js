@@ -1,6 +1,7 @@
 // ------------------------------------------------------------------------------------------------ tokens
 // A sentence that attends: the words of one row tinted by the weight that the chosen query gives them, or two rows
-// joined by lines. Colours tell heads apart; the numbers stand under the words while there is room.
+// joined by lines: from the chosen query, or to the key that is pointed at. Colours tell heads apart; the numbers
+// stand under the words while there is room.
 
 const MOST_NUMBERED = 16;
 const STEPS = 10; // of a line's strength: lines of one strength are one path, so that 4,096 of them are drawn at once
@@ -31,19 +32,28 @@ function tokens(read, hand) {
   let now = null;
   let chosen = null; // by the reader; else as the state has it
   let looked = null; // at which query the pointer is
+  let faced = null; // at which key, in two rows: the lines show who attends to it
 
   function ink(head) {
     return heads > 1 ? `var(--al-head-${(head % 8) + 1})` : "var(--mine)";
   }
 
   function toggle(name, head) {
-    const button = make("button", { type: "button", "aria-pressed": "true", style: `--head: ${ink(head)}` }, name);
-    button.addEventListener("click", () => {
-      shownHeads[head] = !shownHeads[head];
-      set(button, { "aria-pressed": shownHeads[head] });
-      draw();
+    const title = "Double-click: this head alone, or all";
+    const button = make("button", { type: "button", "aria-pressed": "true", title, style: `--head: ${ink(head)}` }, name);
+    button.addEventListener("click", () => show((shown, at) => (at === head ? !shown : shown)));
+    button.addEventListener("dblclick", () => {
+      const isAlone = shownHeads.every((shown, at) => shown === (at === head));
+      show((_, at) => isAlone || at === head);
     });
     return button;
+  }
+
+  /** Switch the heads on for which ``choose`` says so. */
+  function show(choose) {
+    shownHeads.forEach((shown, head) => (shownHeads[head] = choose(shown, head)));
+    toggles.forEach((button, head) => set(button, { "aria-pressed": shownHeads[head] }));
+    draw();
   }
 
   function word() {
@@ -124,16 +134,18 @@ function tokens(read, hand) {
     set(svg, { viewBox: `0 0 ${width} ${height}` });
     svg.style.height = `${height}px`;
     svg.classList.toggle("all", now.all);
+    const every = now.all || faced !== null; // the lines of every query
+    const [from, until] = faced === null ? [0, S] : [faced, faced + 1];
     lines.forEach((steps, head) => {
       const paths = steps.map(() => "");
-      for (let i = now.all ? 0 : chosenQuery; i < (now.all ? L : chosenQuery + 1); i++) {
-        for (let j = 0; j < S; j++) {
+      for (let i = every ? 0 : chosenQuery; i < (every ? L : chosenQuery + 1); i++) {
+        for (let j = from; j < until; j++) {
           if (!isShown(head) || isHidden(i, j)) continue;
           const step = Math.round(strength(weight(head, i, j), now.limits) * STEPS) - 1;
-          const faint = now.all && i !== chosenQuery ? Math.floor(step / 3) : step;
+          const faint = faced === null && i !== chosenQuery ? Math.floor(step / 3) : step;
           if (step < 0 || faint < 0) continue;
-          const [from, to] = [(i + 0.5) * gap, (j + 0.5) * gap];
-          paths[faint] += `M0 ${from.toFixed(1)}C${width / 2} ${from.toFixed(1)} ${width / 2} ${to.toFixed(1)} ${width} ${to.toFixed(1)}`;
+          const [y0, y1] = [(i + 0.5) * gap, (j + 0.5) * gap].map((y) => y.toFixed(1));
+          paths[faint] += `M0 ${y0}C${width / 2} ${y0} ${width / 2} ${y1} ${width} ${y1}`;
         }
       }
       steps.forEach((path, step) => set(path, { d: paths[step] }));
@@ -166,6 +178,14 @@ function tokens(read, hand) {
     else draw();
   }
 
+  /** Show who attends to key j, or (−1) to whom the chosen query attends. */
+  function face(j) {
+    const next = j >= 0 ? j : null;
+    if (next === faced) return;
+    faced = next;
+    drawLines(query());
+  }
+
   const place = (items, target) => items.findIndex((item) => item.element.contains(target));
   const stop = follow(
     stage,
@@ -177,6 +197,7 @@ function tokens(read, hand) {
         hand.light({ [now.axes[0]]: now.queries[i] });
       }
       if (j >= 0) tell(j);
+      if (two) face(j);
       return i >= 0 || j >= 0;
     },
     () => {
@@ -184,6 +205,7 @@ function tokens(read, hand) {
         looked = null;
         draw();
       }
+      face(-1);
       hand.hush();
     },
   );

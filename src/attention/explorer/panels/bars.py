@@ -10,6 +10,7 @@ def bars(
     labels: Sequence[str] | None = None,
     *,
     parts: Sequence[str] | None = None,
+    parts_axis: str = "",
     mask=None,
     caption: str = "",
     axis: str = "",
@@ -25,6 +26,7 @@ def bars(
         values: (N,), or (N, P) with parts.
         labels: N labels; their numbers when not given.
         parts: P names, for bars that are sums.
+        parts_axis: what a part is, such as ``"key"``: parts light up with panels of that axis.
         mask: bool (N,), True = may attend.
         caption: one line above the bars.
         axis: what a bar is, such as ``"key"``: bars and other panels of that axis light each other.
@@ -48,6 +50,7 @@ def bars(
     if parts is not None:
         numbers["parts"] = values
         words["parts_names"] = as_labels("parts", parts, values.shape[1])
+        words["parts_axis"] = str(parts_axis)
     if mask is not None:
         numbers["mask"] = as_mask(mask, numbers["values"].shape)
     return Panel("bars", numbers, words | common_words(caption, color, limits, digits))
