@@ -15,7 +15,7 @@ export CHROMIUM PYTHON_SET_BY
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help book test lint unit nbval browser chromium notebooks lab serve handout bench lock repository clean
+.PHONY: help book test lint unit nbval browser chromium notebooks lab serve handout package bench lock repository clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -61,6 +61,9 @@ serve: book ## the built book on localhost; another port with PORT=8001
 
 handout: $(READY) ## the notebooks for a class, without solutions
 	@$(BIN)/python -m tools.handout
+
+package: $(READY) ## the package's wheel and source, as committed
+	@$(BIN)/python -m tools.package
 
 bench: $(READY) ## the benchmarks
 	$(BIN)/python -m tools.bench
