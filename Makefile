@@ -16,7 +16,7 @@ export CHROMIUM PYTHON_SET_BY
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help book test lint unit nbval browser chromium notebooks lab serve handout pdf package bench lock repository clean
+.PHONY: help book test lint unit nbval browser chromium notebooks lab serve handout pdf archive package bench lock repository clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -65,6 +65,9 @@ handout: $(READY) ## the notebooks for a class, without solutions
 
 pdf: chromium book ## the whole book for print; on other paper with PAPER=letter
 	@$(BIN)/python -m tools.pdf $(PAPER)
+
+archive: pdf ## book, notebooks and printed book in one file
+	@$(BIN)/python -m tools.archive
 
 package: $(READY) ## the package's wheel and source, as committed
 	@$(BIN)/python -m tools.package

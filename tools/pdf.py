@@ -23,6 +23,7 @@ from pypdf.constants import PageLabelStyle
 from pypdf.generic import ArrayObject, DictionaryObject, FloatObject, NameObject, NullObject
 
 from tools import edition, repository
+from tools.archive import printed as printed_book
 from tools.edition import ROOT
 
 SITE = ROOT / "_build" / "html"
@@ -388,5 +389,5 @@ def write(target: Path, paper: str = "a4", listed: list[tuple[str, str]] | None 
 
 if __name__ == "__main__":
     for paper in sys.argv[1:] or ["a4"]:
-        made = write(ROOT / "_build" / f"softlookup-{edition.version()}-{paper}.pdf", paper)
+        made = write(printed_book(paper=paper), paper)
         print(f"The printed book: {made}, {len(PdfReader(made).pages)} pages, {made.stat().st_size / 1e6:.1f} MB")
