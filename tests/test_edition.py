@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 from datetime import date
 from pathlib import Path
 
@@ -53,6 +54,27 @@ def test_a_tag_that_names_another_edition_is_refused(tmp_path):
     for tag in ("2026.11.22", "v2026.11.23"):
         with pytest.raises(ValueError, match=rf"must be v2026\.11\.22, .* found '{tag}'"):
             edition.check_tag(tag, tmp_path)
+
+
+def test_the_notes_of_a_release_are_the_changelog_s(tmp_path):
+    (tmp_path / "pyproject.toml").write_text('[project]\nversion = "2026.11.22"\n', encoding="utf-8")
+    changelog = (
+        "# Changes\n\n## 2026.12.1\n\nLater.\n\n## 2026.11.22\n\nThis.\n\n### Figures\n\nMove.\n\n## 2025.1.1\n\nOld.\n"
+    )
+    (tmp_path / "CHANGELOG.md").write_text(changelog, encoding="utf-8")
+    assert edition.notes(tmp_path) == "This.\n\n### Figures\n\nMove.\n"
+    (tmp_path / "CHANGELOG.md").write_text("# Changes\n\n## 2026.11.22\n\n## 2025.1.1\n\nOld.\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="says nothing of the edition 2026"):
+        edition.notes(tmp_path)
+
+
+@pytest.mark.parametrize(("tag", "status"), [(f"v{edition.version()}", 0), ("v0.1.0", 1), ("", 1)])
+def test_a_release_begins_with_the_check_of_its_tag(tag, status):
+    command = [sys.executable, "-m", "tools.edition", tag]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode == status
+    assert run.stdout == (edition.notes() if status == 0 else "")
+    assert "Traceback" not in run.stderr
 
 
 def test_commit_and_moment_are_git_s(tmp_path, monkeypatch):

@@ -1,8 +1,12 @@
-"""Which edition this is: its name, its commit, and the moment that all its files are dated with."""
+"""Which edition this is: its name, its commit, and the moment that all its files are dated with.
+
+``python -m tools.edition v2026.11.22`` checks that a tag names this edition, and prints what the changelog says of it.
+"""
 
 import os
 import re
 import subprocess
+import sys
 import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,9 +38,31 @@ def check_tag(tag: str, root: Path = ROOT) -> None:
         raise ValueError(f"the tag must be v{version(root)}, as pyproject.toml names the edition, found {tag!r}")
 
 
+def notes(root: Path = ROOT) -> str:
+    """What the changelog says of this edition.
+
+    Raises:
+        ValueError: nothing.
+    """
+    changelog = (root / "CHANGELOG.md").read_text(encoding="utf-8")
+    for section in re.split("^## ", changelog, flags=re.MULTILINE)[1:]:
+        name, _, text = section.partition("\n")
+        if name.strip() == version(root) and text.strip():
+            return text.strip() + "\n"
+    raise ValueError(f"CHANGELOG.md says nothing of the edition {version(root)}")
+
+
 def _git(root: Path, *command: str) -> str:
     try:
         run = subprocess.run(["git", *command], cwd=root, capture_output=True, text=True, check=False)
     except FileNotFoundError:
         return ""
     return run.stdout.strip() if run.returncode == 0 else ""
+
+
+if __name__ == "__main__":
+    try:
+        check_tag(sys.argv[1] if len(sys.argv) > 1 else "")
+        print(notes(), end="")
+    except ValueError as error:
+        sys.exit(str(error))
