@@ -210,6 +210,24 @@ def test_letter_is_another_paper(tmp_path):
 # ------------------------------------------------------------------------------------------------ one page
 
 
+def test_a_chapter_printed_by_its_reader_is_light_with_answers_and_without_drawing_code(visit, tmp_path):
+    page = visit((BOOK / "book" / "03-scaling.html").as_uri(), theme="dark").page
+    page.wait_for_function("document.querySelector('.math mjx-container')")
+    seen = "[document.documentElement.dataset.theme, document.querySelectorAll('article details[open]').length]"
+    page.evaluate(f"addEventListener('beforeprint', () => {{ window.onPaper = {seen}; }})")
+    before = page.evaluate(seen)
+    page.pdf(path=tmp_path / "page.pdf", format="A4")
+    assert page.evaluate(seen) == before
+    theme, opened = page.evaluate("onPaper")
+    assert theme == "light"
+    assert opened > before[1]
+    text = flat("".join(each.extract_text() for each in PdfReader(tmp_path / "page.pdf").pages))
+    assert flat("The fixed root matters") in text
+    assert "correct:values" in text
+    assert "@title" not in text
+    assert "Didyoustumble" not in text
+
+
 def made(tmp_path, html, name="book/one"):
     (tmp_path / "book").mkdir()
     page = f'<article class="bd-article"><section id="top"><h1>One</h1>{html}</section></article>'
