@@ -11,6 +11,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from copy import copy
 from html import escape
 from pathlib import Path
 from typing import NamedTuple
@@ -28,6 +29,7 @@ from tools.edition import ROOT
 
 SITE = ROOT / "_build" / "html"
 PAPERS = {"a4": "A4", "letter": "letter"}
+SUBTITLE = "Attention, from a dictionary to the Transformer"
 WIDTH = 643  # pixels, 170 mm: the width of the text, at which the figures are drawn
 ANSWERS = re.compile("Answer|A model answer|A solution")  # how a fold begins that goes to its chapter's end
 TARGET = "https://softlookup.invalid/"  # links of the contents, until they are given their pages
@@ -160,20 +162,20 @@ def _collect_answers(soup: BeautifulSoup, text: Tag) -> None:
 
 def _show_printed_states(explorer: Tag) -> None:
     """Put in the place of an explorer the states that its ``print`` names, if it has any."""
-    data = explorer.find("script")
-    payload = json.loads(data.string)
-    states = payload.pop("print", [])
-    for state in reversed(states):
+    payload = json.loads(explorer.script.string)
+    for number, state in enumerate(payload.pop("print", [])):
         for control in payload["controls"]:
             control["initial"] = control["states"].index(state[control["name"]])
-        data.string = json.dumps(payload, ensure_ascii=False).replace("<", "\\u003c")
-        shown = BeautifulSoup(str(explorer), "html.parser").contents[0]
-        if state is not states[0]:
-            del shown["id"]
-            shown.script.string = json.dumps(payload | {"name": ""}, ensure_ascii=False).replace("<", "\\u003c")
-        explorer.insert_after(shown)
-    if states:
-        explorer.decompose()
+        if number > 0:
+            explorer.insert_after(copy(explorer))
+            explorer = explorer.find_next_sibling("attention-explorer")
+            explorer.attrs.pop("id", None)
+            payload["name"] = ""
+        _write(payload, explorer)
+
+
+def _write(payload: dict, explorer: Tag) -> None:
+    explorer.script.string = json.dumps(payload, ensure_ascii=False).replace("<", "\\u003c")
 
 
 def _join(text: Tag, name: str, known: set[str], site: str) -> None:
@@ -185,7 +187,7 @@ def _join(text: Tag, name: str, known: set[str], site: str) -> None:
         payload = json.loads(tag.script.string)
         if payload.get("name"):
             payload["name"] = f"{name}/{payload['name']}"  # the front end writes it into the id
-            tag.script.string = json.dumps(payload, ensure_ascii=False).replace("<", "\\u003c")
+            _write(payload, tag)
     for tag in text.find_all(href=re.compile("^(?!https?:|mailto:|//)")):
         page, _, anchor = tag["href"].partition("#")
         target = os.path.normpath(folder / page.removesuffix(".html")) if page else name
@@ -211,9 +213,8 @@ def body(parts: list[Chapter], html: Path, paper: str) -> str:
     first = (html / f"{parts[0].name}.html").read_text(encoding="utf-8")
     mathjax = re.search(r"<script>(window\.MathJax = .*?)</script>", first, re.DOTALL)[1]
     heads = "".join(
-        f"@page {_page_name(name)} {{ @top-right {{ content: {json.dumps(part.title, ensure_ascii=False)}; }} }}\n"
+        f"@page {_page_name(part.name)} {{ @top-right {{ content: {json.dumps(part.title, ensure_ascii=False)}; }} }}\n"
         for part in parts
-        for name in [part.name]
     )
     scripts = (
         f'<script>{mathjax}</script><script defer src="_static/mathjax/tex-svg-full.js"></script>'
@@ -226,11 +227,11 @@ def body(parts: list[Chapter], html: Path, paper: str) -> str:
 def front(parts: list[Chapter], headings: list[Heading], site: str, paper: str, root: Path = ROOT) -> str:
     """Title page and contents: an entry for each chapter and for each of its sections, with its page."""
     settings = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
-    subtitle = parts[0].text.find("p").get_text().strip()
     commit, day = edition.commit(root), edition.moment(root)
     cover = f"""<section class="cover"><img src="_static/logo.svg" alt="">
-        <p class="title">{escape(settings["title"])}</p><p class="subtitle">{escape(subtitle)}</p>
-        <p class="made">Edition {edition.version(root)}{f", commit {commit}" if commit else ""}, {day:%-d %B %Y}<br>
+        <p class="title">{escape(settings["title"])}</p><p class="subtitle">{SUBTITLE}</p>
+        <p class="made">Edition {edition.version(root)}{f", commit {commit}" if commit else ""},
+        {day.day} {day:%B %Y}<br>
         {escape(settings["author"])}<br>Text: CC BY 4.0. Code: MIT.</p>
         <p class="made">This is the printed form of <a href="{site}/">{site.removeprefix("https://")}</a>, where every
         figure moves and every chapter is a notebook. On paper a figure shows one of its states, and says which. Code
@@ -343,7 +344,7 @@ def join(front: PdfReader, body: PdfReader, found: list[Heading], target: Path, 
     )
     day = edition.moment(root).strftime("D:%Y%m%d%H%M%SZ")
     writer.metadata = {
-        "/Title": "Soft Lookup: attention, from a dictionary to the Transformer",
+        "/Title": f"Soft Lookup: {SUBTITLE[0].lower()}{SUBTITLE[1:]}",
         "/Author": "The Soft Lookup authors",
         "/Subject": f"Edition {edition.version(root)}",
         "/CreationDate": day,
