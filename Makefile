@@ -4,6 +4,7 @@
 PYTHON ?= python3
 NOTEBOOK ?=
 PORT ?= 8000
+PAPER ?= a4
 CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome || true)
 
 BIN := .venv/bin
@@ -15,7 +16,7 @@ export CHROMIUM PYTHON_SET_BY
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help book test lint unit nbval browser chromium notebooks lab serve handout bench lock repository clean
+.PHONY: help book test lint unit nbval browser chromium notebooks lab serve handout pdf archive package bench lock repository clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -46,7 +47,7 @@ browser: chromium book ## test the built book in a real browser
 
 chromium:
 	@command -v "$(CHROMIUM)" > /dev/null || { \
-		echo "The browser tests need Chromium: install it (on Debian: apt-get install chromium)" \
+		echo "This needs Chromium: install it (on Debian: apt-get install chromium)" \
 			"or name one with CHROMIUM=/path/to/chromium." >&2; exit 1; }
 
 notebooks: $(READY) ## re-execute and save the notebooks; one with NOTEBOOK=book/05-masking.ipynb
@@ -61,6 +62,15 @@ serve: book ## the built book on localhost; another port with PORT=8001
 
 handout: $(READY) ## the notebooks for a class, without solutions
 	@$(BIN)/python -m tools.handout
+
+pdf: chromium book ## the whole book for print; on other paper with PAPER=letter
+	@$(BIN)/python -m tools.pdf $(PAPER)
+
+archive: pdf ## book, notebooks and printed book in one file
+	@$(BIN)/python -m tools.archive
+
+package: $(READY) ## the package's wheel and source, as committed
+	@$(BIN)/python -m tools.package
 
 bench: $(READY) ## the benchmarks
 	$(BIN)/python -m tools.bench

@@ -47,4 +47,4 @@ def test_no_browser():
         ["make", "chromium", "CHROMIUM=/nowhere/chromium"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert run.returncode == 2
-    assert "The browser tests need Chromium" in run.stderr.splitlines()[0]
+    assert "This needs Chromium" in run.stderr.splitlines()[0]

@@ -856,3 +856,61 @@ def test_an_error_goes_when_the_text_is_mended(inverse, typed):
     inverse.state = {"n": typed}
     assert inverse.widget.error == ""
     assert read(inverse, "values", 0, 0) == 1 / int(typed)
+
+
+# ------------------------------------------------------------------------------------------------ what paper shows
+
+
+def picture(temperature=1.0, late=False):
+    return bars([temperature, float(late)])
+
+
+CONTROLS = {"temperature": [0.5, 1.0, 4.0], "late": False}
+
+
+def test_nothing_is_said_of_paper_unless_asked():
+    assert "print" not in explore(picture, **CONTROLS).widget.payload
+
+
+@pytest.mark.parametrize(
+    ("given", "states"),
+    [
+        ({"temperature": 4.0}, [{"temperature": 4.0, "late": False}]),
+        (
+            [{"late": True}, {"temperature": 0.5, "late": True}],
+            [{"temperature": 1.0, "late": True}, {"temperature": 0.5, "late": True}],
+        ),
+        ([{}], [{"temperature": 1.0, "late": False}]),
+        ([{"temperature": 4}], [{"temperature": 4.0, "late": False}]),
+    ],
+)
+def test_states_for_paper_are_whole(given, states):
+    """The controls that a state does not name stand where they begin, wherever the reader has moved them."""
+    shown = explore(picture, print=given, **CONTROLS)
+    assert shown.widget.payload["print"] == states
+    shown.state = {"temperature": 0.5}
+    assert f'"print":{json.dumps(states, separators=(",", ":"))}' in shown._repr_mimebundle_()["text/html"]
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"temperature": 3.0}, ValueError, "temperature has no state 3.0; it has 0.5, 1.0, 4.0"),
+        ([{"heat": 1.0}], ValueError, "there is no control 'heat'; there is temperature, late"),
+        (4.0, TypeError, "print must be a dict, control → value, or a list of them, found 4.0"),
+        (["late"], TypeError, "found 'late'"),
+    ],
+)
+def test_a_state_for_paper_that_there_is_not_is_refused(given, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        explore(picture, print=given, **CONTROLS)
+
+
+def test_a_text_for_paper_is_one_of_those_that_were_computed():
+    offered = ipywidgets.Combobox(value="one", options=["one", "three"])
+    shown = explore(lambda word: bars([len(word)]), word=offered, print={"word": "three"})
+    assert shown.widget.payload["print"] == [{"word": "three"}]
+    with pytest.raises(ValueError, match="word has no state 'two'"):
+        explore(lambda word: bars([len(word)]), word=offered, print={"word": "two"})
+    shown.state = {"word": "fifteen"}  # now no other text is there to be printed
+    assert "print" not in shown.widget.payload

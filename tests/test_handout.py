@@ -9,11 +9,11 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from tools import notebooks
 from tools.compare import Output
 from tools.handout import handout, write
-from tools.repository import address, forms
+from tools.repository import site
 
 BOOK = Path(__file__).parent.parent / "book"
 NAMES = sorted(path.name for path in BOOK.glob("*.ipynb"))
-SITE = "https://" + forms(address())["pages"]
+SITE = site()
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 

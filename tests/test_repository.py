@@ -20,11 +20,14 @@ def tree(tmp_path):
         "https://colab.research.google.com/github/softlookup/softlookup/blob/main/book/index.ipynb\n"
         "https://mybinder.org/v2/gh/softlookup/softlookup/main\n"
         "https://github.com/pytorch/pytorch\n",
+        "pyproject.toml": f'Homepage = "https://softlookup.github.io/softlookup/"\nIssues = "{OLD}/issues"\n',
+        "CITATION.cff": f"url: https://softlookup.github.io/softlookup/\nrepository-code: {OLD}\n",
+        ".github/ISSUE_TEMPLATE/config.yml": f"url: {OLD}/blob/main/CONTRIBUTING.md\n",
         "book/index.ipynb": f'"%pip install --quiet git+{OLD}"',
         "unlike.txt": f"{OLD}-too",
     }
     for name, text in texts.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
     (tmp_path / "picture.png").write_bytes(b"\x89PNG" + OLD.encode())
     return tmp_path
@@ -35,8 +38,20 @@ def test_every_file_gives_the_address_of_the_config():
 
 
 def test_move_changes_every_mention_and_nothing_else(tree):
-    assert repository.move(NEW + ".git", tree) == ["README.md", "_config.yml", "book/index.ipynb"]
+    assert repository.move(NEW + ".git", tree) == [
+        ".github/ISSUE_TEMPLATE/config.yml",
+        "CITATION.cff",
+        "README.md",
+        "_config.yml",
+        "book/index.ipynb",
+        "pyproject.toml",
+    ]
     assert repository.address(tree) == NEW
+    assert repository.site(tree) == "https://" + "ada-l.github.io/lookup.book"
+    assert (tree / "pyproject.toml").read_text(encoding="utf-8").splitlines() == [
+        'Homepage = "https://' + 'ada-l.github.io/lookup.book/"',
+        f'Issues = "{NEW}/issues"',
+    ]
     readme = (tree / "README.md").read_text(encoding="utf-8").splitlines()
     assert readme == [
         f"git clone {NEW}.git",

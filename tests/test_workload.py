@@ -42,3 +42,13 @@ def test_the_instructor_s_page_has_the_table_and_speaks_of_every_chapter():
     workload.add_table(None, "book/teaching", page)
     assert workload.MARK not in page[0]
     assert workload.table() in page[0]
+
+
+def test_what_is_folded_is_left_out_of_the_main_path(notebook):
+    notebook.cells += [
+        new_markdown_cell("<details><summary>Why</summary>\n\n" + "word " * 500 + "</details> " + "word " * 120),
+        new_code_cell("x = 1\n" * 36, metadata={"tags": ["hide-input"]}),
+    ]
+    assert workload.minutes(notebook) == (20, 30)  # 12, 4 + 1 and 3
+    assert workload.count(workload.unfolded(notebook)) == (600, 24, 2, 1)
+    assert workload.minutes(workload.unfolded(notebook)) == (15, 25)

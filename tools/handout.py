@@ -7,33 +7,32 @@ import nbformat
 from nbformat import NotebookNode
 
 from tools.notebooks import BOOK
-from tools.repository import address, forms
+from tools.repository import site
 
 FOLDER = BOOK.parent / "_build" / "handout"
 PAGE = re.compile(r"\]\(([\w-]+)\.md(#[\w-]+)?\)")
 
 
-def handout(notebook: NotebookNode, site: str) -> NotebookNode:
+def handout(notebook: NotebookNode, pages: str) -> NotebookNode:
     """A copy of a notebook without its solutions; hints, and answers to what was to be predicted, stay.
 
     Args:
         notebook: one of the book's.
-        site: where the book is published; links to its pages that are no notebooks lead there.
+        pages: where the book is published; links to its pages that are no notebooks lead there.
     """
     notebook = nbformat.from_dict(notebook)
     notebook.cells = [cell for cell in notebook.cells if "solution" not in cell.metadata.get("tags", [])]
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            cell.source = PAGE.sub(rf"]({site}/book/\1.html\2)", cell.source)
+            cell.source = PAGE.sub(rf"]({pages}/book/\1.html\2)", cell.source)
     return notebook
 
 
 def write(folder: Path) -> None:
     """Write every notebook of the book into the folder, over what may stand there."""
-    site = "https://" + forms(address())["pages"]
     folder.mkdir(parents=True, exist_ok=True)
     for path in BOOK.glob("*.ipynb"):
-        nbformat.write(handout(nbformat.read(path, as_version=4), site), folder / path.name)
+        nbformat.write(handout(nbformat.read(path, as_version=4), site()), folder / path.name)
 
 
 if __name__ == "__main__":

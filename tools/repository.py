@@ -52,6 +52,11 @@ def forms(url: str) -> dict[str, str]:
     }
 
 
+def site(root: Path = ROOT) -> str:
+    """Where the book is published, without a slash at the end."""
+    return "https://" + forms(address(root))["pages"]
+
+
 def files(root: Path = ROOT) -> dict[Path, str]:
     """Every text file that git keeps or would keep, with its text; not the examples of this tool's own test."""
     listed = subprocess.run(

@@ -1,10 +1,13 @@
 """How long each chapter takes, estimated from its notebook; as an extension of Sphinx, puts the table into a page."""
 
+import re
 from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
 
+FOLDS = re.compile("<details.*?</details>", re.DOTALL)
+FOLDED = {"hide-input", "hide-cell", "remove-input"}
 BOOK = Path(__file__).parent.parent / "book"
 MARK = "<!-- workload -->"
 
@@ -42,11 +45,16 @@ def table() -> str:
     for path in sorted(BOOK.glob("[0-9]*.ipynb")):
         notebook = nbformat.read(path, as_version=4)
         title = notebook.cells[0].source.splitlines()[0].removeprefix("# ")
-        counts = words, lines, explorers, exercises = count(notebook)
-        reading = words / WORDS_A_MINUTE + lines / LINES_A_MINUTE + explorers * MINUTES_AN_EXPLORER
-        times = [5 * round(minutes / 5) for minutes in (reading, reading + exercises * MINUTES_AN_EXERCISE)]
-        rows += f"| [{title}]({path.name}) | {' | '.join(map(str, [*counts, *times]))} |\n"
+        numbers = [*count(notebook), *minutes(notebook)]
+        rows += f"| [{title}]({path.name}) | {' | '.join(map(str, numbers))} |\n"
     return TABLE + rows
+
+
+def minutes(notebook: NotebookNode) -> tuple[int, int]:
+    """How long a chapter takes to read, without the exercises and with them, rounded to five minutes."""
+    words, lines, explorers, exercises = count(notebook)
+    reading = words / WORDS_A_MINUTE + lines / LINES_A_MINUTE + explorers * MINUTES_AN_EXPLORER
+    return 5 * round(reading / 5), 5 * round((reading + exercises * MINUTES_AN_EXERCISE) / 5)
 
 
 def count(notebook: NotebookNode) -> tuple[int, int, int, int]:
@@ -64,3 +72,14 @@ def count(notebook: NotebookNode) -> tuple[int, int, int, int]:
                 "<attention-explorer" in output.get("data", {}).get("text/html", "") for output in cell.outputs
             )
     return words, lines, explorers, exercises
+
+
+def unfolded(notebook: NotebookNode) -> NotebookNode:
+    """A copy of a chapter without what it folds, but with its figures: what a reader sees who opens nothing."""
+    notebook = nbformat.from_dict(notebook)
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = FOLDS.sub("", cell.source)
+        elif FOLDED & set(cell.metadata.get("tags", [])):
+            cell.source = ""
+    return notebook

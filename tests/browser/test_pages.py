@@ -77,7 +77,7 @@ def explorers(path: Path, monkeypatch) -> list[tuple]:
     """Run a notebook's code here, and keep what it passes to ``explore``."""
     calls = []
 
-    def keep(function, /, *, name="", predict=None, **controls):
+    def keep(function, /, *, name="", predict=None, print=(), **controls):
         calls.append((function, controls))
 
     monkeypatch.setattr(package, "explore", keep)

@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,15 @@ from attention.explorer.states import as_panels, compute, pack
 from attention.explorer.widget import ExplorerWidget
 
 
-def explore(function: Callable, /, *, name: str = "", predict: Prediction | None = None, **controls: Any) -> "Explorer":
+def explore(
+    function: Callable,
+    /,
+    *,
+    name: str = "",
+    predict: Prediction | None = None,
+    print: dict[str, Any] | Sequence[dict[str, Any]] = (),
+    **controls: Any,
+) -> "Explorer":
     """Show what a function returns, with a control for each of its arguments.
 
     Reads like ``ipywidgets.interact``. The function is called in every state of the controls at once, so the result
@@ -29,6 +37,8 @@ def explore(function: Callable, /, *, name: str = "", predict: Prediction | None
             and from outside.
         predict: a question that is answered before the figure is seen: a :func:`choice`, a :func:`cell` or a
             :func:`marker`.
+        print: the state that the printed book shows, or a list of them, each with some controls or all; the one that
+            the controls begin at when not given.
         **controls: for each argument ``(min, max[, step])``, a list or dict of options, a bool, a str, or an
             ipywidget: FloatSlider, FloatLogSlider, IntSlider, SelectionSlider, Dropdown, Checkbox, Text, Combobox, ….
             A control begins at the function's own default, else where ``interact`` would. A Combobox is a text box
@@ -38,11 +48,12 @@ def explore(function: Callable, /, *, name: str = "", predict: Prediction | None
         an :class:`Explorer`; as the last line of a cell, it shows itself.
 
     Raises:
-        TypeError: a control for an argument that the function lacks, an argument without a control or default, or
-            something that is not a control.
+        TypeError: a control for an argument that the function lacks, an argument without a control or default,
+            something that is not a control, or a state for print that is not a dict.
         ValueError: an empty range, too many states or too much data (with the control to coarsen), a panel whose
             shape changes from state to state, labels that repeat on an axis that panels share, a handle without its
-            controls, a prediction whose answer is the same in every state, or a name that no link can have.
+            controls, a prediction whose answer is the same in every state, a state for print that does not exist, or a
+            name that no link can have.
 
     >>> explore(lambda temperature: bars([temperature, 1.0]), temperature=(1, 3)).state
     {'temperature': 2}
@@ -53,18 +64,22 @@ def explore(function: Callable, /, *, name: str = "", predict: Prediction | None
     controls = {name: given for name, given in controls.items() if name not in constants}
     defaults = _check_arguments(function, [*controls, *constants])
     made = [make_control(name, given, defaults[name]) for name, given in controls.items()]
-    return Explorer(lambda **values: function(**constants, **values), made, name, predict)
+    states = [*print] if isinstance(print, (list, tuple)) else [print]
+    return Explorer(lambda **values: function(**constants, **values), made, name, predict, states)
 
 
 class Explorer:
     """A figure with controls; see :func:`explore`, which makes it."""
 
-    def __init__(self, function: Callable, controls: list[Control], name: str, predict: Prediction | None):
+    def __init__(
+        self, function: Callable, controls: list[Control], name: str, predict: Prediction | None, printed: list[dict]
+    ):
         self._function = function
         self._offered = {control.name: control for control in controls}
         self._controls = dict(self._offered)  # a text that was not offered takes the place of those that were
         self._name = name
         self._predict = predict
+        self._printed = [self._whole(state) for state in printed]
         state = {control.name: control.states[control.initial] for control in controls}
         self._widget = ExplorerWidget(self._checked, payload=self._payload(), state=state)
         self._widget.observe(self._compute, names="state")
@@ -97,6 +112,16 @@ class Explorer:
             raise ValueError(f"there is no control {unknown[0]!r}; there is {', '.join(self._controls)}")
         return {name: control.read(state[name]) for name, control in self._controls.items() if name in state}
 
+    def _whole(self, state: dict[str, Any]) -> dict[str, Any]:
+        """A state that was computed, with the controls that it does not name where they begin."""
+        if not isinstance(state, dict):
+            raise TypeError(f"print must be a dict, control → value, or a list of them, found {state!r}")
+        whole = {control.name: control.states[control.initial] for control in self._controls.values()}
+        whole |= self._checked(state)
+        for name, value in whole.items():
+            self._controls[name].position(value)  # raises, also for a text that was not offered
+        return whole
+
     def _compute(self, change: dict[str, Any]) -> None:
         """Compute all states anew for a text that none has; what goes wrong is shown, and the old figure stays."""
         before = dict(self._controls)
@@ -126,12 +151,14 @@ class Explorer:
         states = compute(self._converted, controls)
         _check_handles(states[0], controls)
         named = {"name": self._name} if self._name else {}
+        printed = {"print": self._printed} if self._printed and self._controls == self._offered else {}
         packed = pack(states, controls)
         return {
             **named,
             "controls": [control.payload() for control in controls],
             **packed,
             **self._question(states, packed["panels"]),
+            **printed,
         }
 
     def _converted(self, **values: Any) -> Any:

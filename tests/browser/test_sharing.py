@@ -1,0 +1,131 @@
+"""What each page says of itself: to whom it is shared with, to search engines, and to a reader who stumbles."""
+
+import re
+from functools import lru_cache
+from urllib.parse import parse_qs, urlsplit
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+from bs4 import BeautifulSoup
+from tools import edition
+from tools.pages import shortened
+from tools.repository import address, site
+
+from conftest import BOOK, PAGES, ROOT, every_page
+
+FORM = yaml.safe_load((ROOT / ".github/ISSUE_TEMPLATE/stumbled.yml").read_text(encoding="utf-8"))
+CHAPTERS = [name for name in PAGES if re.match(r"book/\d\d-", name)]
+
+
+TEXT = re.compile(r'(<article.*?</h1>\s*(?:<p class="place">.*?</p>)?).*</article>', re.DOTALL)
+
+
+@lru_cache
+def read(name):
+    """A page without the text below its title, which takes long to parse."""
+    page = (BOOK / name).read_text(encoding="utf-8")
+    return BeautifulSoup(TEXT.sub(r"\1</article>", page), "html.parser")
+
+
+def shared(page):
+    return {tag["property"]: tag["content"] for tag in page.find_all("meta", property=True)}
+
+
+@every_page
+def test_page_can_be_shared(name):
+    page = read(name)
+    said = shared(page)
+    own = f"{site()}/{name}"
+    assert said["og:url"] == own
+    assert [link["href"] for link in page.find_all("link", rel="canonical")] == [own]
+    assert said["og:title"] == page.select_one("h1").find(string=True)
+    assert said["og:site_name"] == "Soft Lookup"
+    assert 40 <= len(said["og:description"]) <= 200
+    assert page.find("meta", attrs={"name": "description"})["content"] == said["og:description"]
+    picture = BOOK / said["og:image"].removeprefix(site() + "/")
+    assert picture.suffix == ".png"
+    assert picture.stat().st_size < 100_000
+    assert said["og:image:alt"]
+
+
+def test_no_two_pages_say_the_same():
+    assert len({shared(read(name))["og:description"] for name in PAGES}) == len(PAGES) > 10
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("One. Two? Three.", "One. Two? Three."),
+        ("One. Two? Three four five.", "One. Two?"),
+        ("A sentence that is too long for it.", "A sentence that is…"),
+        ("It ends. A formula is", "It ends."),
+        ("See (Ann et al., 2015). It follows.", "See (Ann et al.…"),
+    ],
+)
+def test_a_description_ends_with_a_sentence_where_it_can(text, said):
+    assert shortened(text, 20) == said
+
+
+def test_the_sitemap_lists_every_page():
+    namespace = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
+    listed = [entry.text for entry in ElementTree.parse(BOOK / "sitemap.xml").iter(namespace + "loc")]
+    assert sorted(listed) == [f"{site()}/{name}" for name in PAGES]
+
+
+def test_the_page_for_none_leads_to_every_page_from_any_address():
+    """It is one file, whose links are whole: a server shows it at any address."""
+    page = read("404.html")
+    assert sorted(link["href"] for link in page.find_all("a")) == [f"{site()}/{name}" for name in PAGES]
+    assert not page.find_all(["img", "link", "script"])
+    assert "Soft Lookup" in page.title.string
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_a_chapter_says_where_it_is_and_how_long_it_takes(name):
+    place = read(name).select_one("h1 + .place").get_text()
+    found = re.fullmatch(r"Chapter (\d+) of (\d+) · about (\d+) minutes to read, (\d+) with the folds .*", place)
+    number, count, reading, everything = map(int, found.groups())
+    assert number == int(name[5:7])
+    assert count == max(int(name[5:7]) for name in CHAPTERS)
+    assert 10 <= reading < everything <= 240
+
+
+@every_page
+def test_its_foot_names_edition_and_commit(name):
+    foot = read(name).select_one(".edition")
+    assert " ".join(foot.get_text().split()).startswith(f"Edition {edition.version()}, commit ")
+    assert {link["href"].rpartition("/")[0] for link in foot.find_all("a")} == {
+        f"{address()}/blob/main",
+        f"{address()}/commit",
+    }
+
+
+@every_page
+def test_who_stumbles_finds_a_form_that_knows_the_page(name):
+    (link,) = read(name).select(".stumbled a")
+    target = urlsplit(link["href"])
+    assert f"{target.scheme}://{target.netloc}{target.path}" == f"{address()}/issues/new"
+    filled = parse_qs(target.query)
+    assert filled.pop("template") == ["stumbled.yml"]
+    assert filled["page"] == [f"{site()}/{name}"]
+    assert filled["edition"][0].startswith(edition.version())
+    assert filled.keys() | {"sentence"} <= {field["id"] for field in FORM["body"]}
+
+
+@pytest.mark.parametrize("press", ["mouse", "keyboard"])
+def test_the_form_quotes_what_is_selected(visit, origins, press):
+    page = visit(f"{origins['disk']}/book/notation.html").page
+    page.evaluate("addEventListener('click', (event) => event.preventDefault())")
+    link = page.locator(".stumbled a")
+
+    def asked():
+        link.click() if press == "mouse" else link.press("Enter")
+        return parse_qs(urlsplit(link.get_attribute("href")).query).get("sentence")
+
+    assert asked() is None
+    paragraph = page.locator("article p").first
+    paragraph.evaluate("(paragraph) => getSelection().selectAllChildren(paragraph)")
+    assert asked() == [paragraph.inner_text().strip()]
+    page.evaluate("getSelection().removeAllRanges()")
+    assert asked() is None

@@ -1,0 +1,394 @@
+"""The built book as one file for print: ``make pdf``, or ``make pdf PAPER=letter``, writes it to ``_build``.
+
+Chromium prints the chapters as one document, and then the title page and the contents, which name the pages of the
+first; pypdf joins the two. The text is that of the pages in ``_build/html``, so what is printed was tested.
+"""
+
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from copy import copy
+from html import escape
+from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+from bs4 import BeautifulSoup, Tag
+from playwright.sync_api import Browser, sync_playwright
+from pypdf import PdfReader, PdfWriter
+from pypdf.constants import PageLabelStyle
+from pypdf.generic import ArrayObject, DictionaryObject, FloatObject, NameObject, NullObject
+
+from tools import edition, repository
+from tools.archive import printed as printed_book
+from tools.edition import ROOT
+
+SITE = ROOT / "_build" / "html"
+PAPERS = {"a4": "A4", "letter": "letter"}
+SUBTITLE = "Attention, from a dictionary to the Transformer"
+WIDTH = 643  # pixels, 170 mm: the width of the text, at which the figures are drawn
+ANSWERS = re.compile("Answer|A model answer|A solution")  # how a fold begins that goes to its chapter's end
+TARGET = "https://softlookup.invalid/"  # links of the contents, until they are given their pages
+STYLES = ("pygments.css", "basic.css", "explorer.css", "softlookup.css")
+
+READY = r"""async () => {
+    await customElements.whenDefined('attention-explorer');
+    await MathJax.startup.promise;
+    await document.fonts.ready;
+    await new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn, 100)));
+    const count = (selector) => document.querySelectorAll(selector).length;
+    const shape = document.createElement('canvas').getContext('2d');
+    const draw = (character) => {
+        shape.clearRect(0, 0, 300, 150);
+        shape.fillText(character, 50, 50);
+        return shape.canvas.toDataURL();
+    };
+    const written = new Set(document.body.textContent.match(/[\u4e00-\u9fff]/g));
+    return {
+        unknown: [...written].filter((character) => draw(character) === draw('\u{10ffff}')).join(''),
+        undrawn: count('attention-explorer:not(:has(.panels))') + count('.math:not(:has(mjx-container))'),
+        wrong: count('mjx-merror, [data-mjx-error]'),
+        headings: [...document.querySelectorAll('h1, h2, h3, h4, h5, h6')].map((heading) => Number(heading.tagName[1])),
+    };
+}"""
+
+
+class Chapter(NamedTuple):
+    """A page of the book: its part's caption, its name, its text."""
+
+    part: str
+    name: str
+    text: Tag
+
+    @property
+    def title(self) -> str:
+        return self.text.h1.get_text().strip()
+
+
+class Heading(NamedTuple):
+    """A heading as it was printed: its title, its rank, its page from 0, and where on it."""
+
+    title: str
+    rank: int
+    page: int
+    place: list
+
+
+# ------------------------------------------------------------------------------------------------ the text of the book
+
+
+def names(root: Path = ROOT) -> list[tuple[str, str]]:
+    """The book's pages in the order of its contents, each behind the caption of its part."""
+    listed = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
+    parts = [(part["caption"], chapter["file"]) for part in listed["parts"] for chapter in part["chapters"]]
+    return [("", listed["root"]), *parts]
+
+
+def chapters(listed: list[tuple[str, str]], html: Path, site: str) -> list[Chapter]:
+    """Read pages, and make one document's chapters of them.
+
+    Args:
+        listed: parts and names, as :func:`names` gives them.
+        html: the folder of the built book.
+        site: where it is published; links to pages that are not listed lead there.
+    """
+    known = {name for _, name in listed}
+    return [Chapter(part, name, chapter(html / f"{name}.html", name, known, site)) for part, name in listed]
+
+
+def chapter(path: Path, name: str, known: set[str], site: str) -> Tag:
+    """A page's text as a chapter: everything unfolded, answers at its end, ids and links that hold among chapters."""
+    page = path.read_text(encoding="utf-8")
+    start, end = page.index('<article class="bd-article"'), page.index("</article>")
+    soup = BeautifulSoup(f'<section class="chapter">{page[start:end]}</article></section>', "html.parser")
+    text = soup.section
+    for gone in text.select("a.headerlink, .copybtn, div.cell details.hide > summary"):
+        gone.decompose()
+    for drawing in text.select("div.tag_hide-input details.hide, div.tag_hide-cell:not(.tag_solution) details.hide"):
+        drawing.decompose()
+    for place in text.select(".place"):
+        link = soup.new_tag("a", href=f"{site}/{name}.html")
+        link.string = f"{site}/{name}.html".removeprefix("https://")
+        place.extend([" · its figures move at ", link])
+    _collect_answers(soup, text)
+    for fold in text.find_all("details"):
+        fold["open"] = ""
+    for explorer in text.find_all("attention-explorer"):
+        _show_printed_states(explorer)
+    _join(text, name, known, site)
+    return text
+
+
+def _collect_answers(soup: BeautifulSoup, text: Tag) -> None:
+    """Move solutions and answers to a section at the end, each below the title of what it answers; leave a link."""
+    folds = [fold for fold in text.find_all("details", class_=False) if ANSWERS.match(fold.summary.get_text().strip())]
+    cells = text.select("div.tag_solution")
+    found = [part for part in text.find_all(["details", "div"]) if part in folds or part in cells]
+    if not found:
+        return
+    end = soup.new_tag("section", id="answers", attrs={"class": "answers"})
+    title = soup.new_tag("h2")
+    title.string = "Answers and solutions"
+    end.append(title)
+    last = None
+    for number, part in enumerate(found, start=1):
+        heading = part.find_previous(["h1", "h2", "h3"])
+        section = heading.parent
+        if heading is not last:
+            last, asked = heading, soup.new_tag("p", attrs={"class": "asked"})
+            link = soup.new_tag("a", href=f"#{section['id']}")
+            link.string = heading.get_text().strip()
+            asked.append(link)
+            end.append(asked)
+        pointer = soup.new_tag("p", attrs={"class": "pointer"})
+        link = soup.new_tag("a", href=f"#answer-{number}")
+        link.string = "The solution" if part.name == "div" else "The answer"
+        pointer.extend([link, " stands at the chapter’s end."])
+        part.replace_with(pointer)
+        answer = soup.new_tag("div", id=f"answer-{number}", attrs={"class": "answer"})
+        for fold in [part, *part.select("details.hide")]:
+            if fold.name == "details":
+                fold.name, fold["class"] = "div", "unfolded"
+            if fold.find("summary", recursive=False):
+                fold.summary.decompose()
+        answer.append(part)
+        end.append(answer)
+    text.article.append(end)
+
+
+def _show_printed_states(explorer: Tag) -> None:
+    """Put in the place of an explorer the states that its ``print`` names, if it has any."""
+    payload = json.loads(explorer.script.string)
+    for number, state in enumerate(payload.pop("print", [])):
+        for control in payload["controls"]:
+            control["initial"] = control["states"].index(state[control["name"]])
+        if number > 0:
+            explorer.insert_after(copy(explorer))
+            explorer = explorer.find_next_sibling("attention-explorer")
+            explorer.attrs.pop("id", None)
+            payload["name"] = ""
+        _write(payload, explorer)
+
+
+def _write(payload: dict, explorer: Tag) -> None:
+    explorer.script.string = json.dumps(payload, ensure_ascii=False).replace("<", "\\u003c")
+
+
+def _join(text: Tag, name: str, known: set[str], site: str) -> None:
+    """Give ids and links a page's name, so that they hold in a document of all pages."""
+    folder = Path(name).parent
+    for tag in text.find_all(id=True):
+        tag["id"] = f"{name}/{tag['id']}"
+    for tag in text.find_all("attention-explorer"):
+        payload = json.loads(tag.script.string)
+        if payload.get("name"):
+            payload["name"] = f"{name}/{payload['name']}"  # the front end writes it into the id
+            _write(payload, tag)
+    for tag in text.find_all(href=re.compile("^(?!https?:|mailto:|//)")):
+        page, _, anchor = tag["href"].partition("#")
+        target = os.path.normpath(folder / page.removesuffix(".html")) if page else name
+        if target not in known:
+            tag["href"] = f"{site}/{os.path.normpath(folder / page)}" + (f"#{anchor}" if anchor else "")
+        else:
+            tag["href"] = f"#{target}" + (f"/{anchor.partition('?')[0]}" if anchor else "")
+    for tag in text.find_all(src=re.compile("^(?!https?:|data:|//)")):
+        tag["src"] = os.path.normpath(folder / tag["src"])
+    text["id"] = name
+    text["style"] = f"page: {_page_name(name)}"
+
+
+def _page_name(name: str) -> str:
+    return "p-" + re.sub(r"\W", "-", name)
+
+
+# ------------------------------------------------------------------------------------------------ the two documents
+
+
+def body(parts: list[Chapter], html: Path, paper: str) -> str:
+    """The chapters as one document, each with its title as running head."""
+    first = (html / f"{parts[0].name}.html").read_text(encoding="utf-8")
+    mathjax = re.search(r"<script>(window\.MathJax = .*?)</script>", first, re.DOTALL)[1]
+    heads = "".join(
+        f"@page {_page_name(part.name)} {{ @top-right {{ content: {json.dumps(part.title, ensure_ascii=False)}; }} }}\n"
+        for part in parts
+    )
+    scripts = (
+        f'<script>{mathjax}</script><script defer src="_static/mathjax/tex-svg-full.js"></script>'
+        '<script defer src="_static/explorer.js"></script>'
+    )
+    texts = "".join(str(part.text) for part in parts)
+    return _document(paper, heads, scripts, f'<main class="bd-content">{texts}</main>')
+
+
+def front(parts: list[Chapter], headings: list[Heading], site: str, paper: str, root: Path = ROOT) -> str:
+    """Title page and contents: an entry for each chapter and for each of its sections, with its page."""
+    settings = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
+    commit, day = edition.commit(root), edition.moment(root)
+    cover = f"""<section class="cover"><img src="_static/logo.svg" alt="">
+        <p class="title">{escape(settings["title"])}</p><p class="subtitle">{SUBTITLE}</p>
+        <p class="made">Edition {edition.version(root)}{f", commit {commit}" if commit else ""},
+        {day.day} {day:%B %Y}<br>
+        {escape(settings["author"])}<br>Text: CC BY 4.0. Code: MIT.</p>
+        <p class="made">This is the printed form of <a href="{site}/">{site.removeprefix("https://")}</a>, where every
+        figure moves and every chapter is a notebook. On paper a figure shows one of its states, and says which. Code
+        that only draws is left out.</p></section>"""
+    entries, chapter, part = [], -1, ""
+    for number, heading in enumerate(headings):
+        if heading.rank == 1:
+            chapter += 1
+            if parts[chapter].part != part:
+                part = parts[chapter].part
+                entries.append(f'<p class="part">{escape(part)}</p>')
+        if heading.rank <= 2:
+            entries.append(
+                f'<a class="rank{heading.rank}" href="{TARGET}{number}"><span>{escape(heading.title)}</span><i></i>'
+                f"<b>{heading.page + 1}</b></a>"
+            )
+    contents = f'<nav class="book-contents"><p class="contents-title">Contents</p>{"".join(entries)}</nav>'
+    roman = (
+        "@page { @bottom-center { content: counter(page, lower-roman); } }\n"
+        '@page :first { @bottom-center { content: ""; } }'
+    )
+    return _document(paper, roman, "", cover + contents)
+
+
+def _document(paper: str, rules: str, scripts: str, content: str) -> str:
+    styles = "".join(f'<link rel="stylesheet" href="_static/{name}">' for name in STYLES)
+    own = (Path(__file__).parent / "pdf.css").read_text(encoding="utf-8").replace("PAPER", PAPERS[paper])
+    return (
+        '<!doctype html><html lang="en" data-theme="light"><head><meta charset="utf-8"><title>Soft Lookup</title>'
+        f"{styles}<style>{own}\n{rules}</style>{scripts}</head><body>{content}</body></html>"
+    )
+
+
+# ------------------------------------------------------------------------------------------------ printing and joining
+
+
+def printed(browser: Browser, document: str, html: Path, folder: Path) -> tuple[PdfReader, list[int]]:
+    """Print a document that stands in a folder of its own beside the book's static files.
+
+    Returns:
+        the printed document, and the ranks of its headings where it has scripts, which must have drawn everything.
+    """
+    folder.mkdir()
+    for name in ("_static", "_images"):
+        if (html / name).exists():
+            (folder / name).symlink_to(html / name)
+    source = folder / "print.html"
+    source.write_text(document, encoding="utf-8")
+    window = browser.new_context(viewport={"width": WIDTH, "height": 900}, color_scheme="light", offline=True)
+    page = window.new_page()
+    page.set_default_timeout(300_000)
+    page.emulate_media(media="print")
+    page.goto(source.as_uri())
+    ranks = []
+    if "<script" in document:
+        ready = page.evaluate(READY)
+        if ready["unknown"]:
+            raise RuntimeError(
+                f"no font has {ready['unknown']}: install one (on Debian: apt-get install fonts-noto-cjk)"
+            )
+        if ready["undrawn"] or ready["wrong"]:
+            raise RuntimeError(f"{ready['undrawn']} figures or formulas were not drawn, {ready['wrong']} are wrong")
+        ranks = ready["headings"]
+    target = folder / "print.pdf"
+    page.pdf(path=target, prefer_css_page_size=True, print_background=True, outline=True, tagged=True)
+    window.close()
+    return PdfReader(target), ranks
+
+
+def headings(reader: PdfReader, ranks: list[int]) -> list[Heading]:
+    """The headings of a printed document, from its bookmarks."""
+    marks = [*_flat(reader.outline)]
+    if len(marks) != len(ranks):
+        raise RuntimeError(f"the document has {len(ranks)} headings and {len(marks)} bookmarks")
+    return [
+        Heading(" ".join(mark.title.split()), rank, reader.get_destination_page_number(mark), [mark.left, mark.top])
+        for mark, rank in zip(marks, ranks, strict=True)
+    ]
+
+
+def _flat(outline: list) -> Iterator:
+    for item in outline:
+        if isinstance(item, list):
+            yield from _flat(item)
+        else:
+            yield item
+
+
+def join(front: PdfReader, body: PdfReader, found: list[Heading], target: Path, root: Path = ROOT) -> None:
+    """Put the title page and the contents before the chapters, lead their links there, and write the file."""
+    writer = PdfWriter(clone_from=body)
+    count = len(front.pages)
+    for number, page in enumerate(front.pages):
+        writer.insert_page(page, number)
+    for page in writer.pages[:count]:
+        for link in page.get("/Annots", ()):
+            link = link.get_object()
+            address = link.get("/A", {}).get("/URI", "")
+            if address.startswith(TARGET):
+                heading = found[int(address.removeprefix(TARGET))]
+                place = [FloatObject(number) if number is not None else NullObject() for number in heading.place]
+                page_of = writer.pages[count + heading.page].indirect_reference
+                link[NameObject("/Dest")] = ArrayObject([page_of, NameObject("/XYZ"), *place, NullObject()])
+                del link["/A"]
+    writer.set_page_label(0, count - 1, style=PageLabelStyle.LOWERCASE_ROMAN)
+    writer.set_page_label(count, len(writer.pages) - 1, style=PageLabelStyle.DECIMAL)
+    writer.page_mode = "/UseOutlines"
+    writer.root_object[NameObject("/ViewerPreferences")] = DictionaryObject(
+        {NameObject("/DisplayDocTitle"): NameObject("/true")}
+    )
+    day = edition.moment(root).strftime("D:%Y%m%d%H%M%SZ")
+    writer.metadata = {
+        "/Title": f"Soft Lookup: {SUBTITLE[0].lower()}{SUBTITLE[1:]}",
+        "/Author": "The Soft Lookup authors",
+        "/Subject": f"Edition {edition.version(root)}",
+        "/CreationDate": day,
+        "/ModDate": day,
+    }
+    writer.compress_identical_objects(remove_duplicates=True, remove_unreferenced=True)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    writer.write(target)
+
+
+def write(target: Path, paper: str = "a4", listed: list[tuple[str, str]] | None = None, html: Path = SITE) -> Path:
+    """Print the built book.
+
+    Args:
+        target: the file to write.
+        paper: ``a4`` or ``letter``.
+        listed: parts and names of the pages; the whole book when not given.
+        html: the folder of the built book.
+
+    Raises:
+        ValueError: another paper.
+        FileNotFoundError: the book is not built, or there is no Chromium.
+        RuntimeError: a figure or a formula could not be drawn, or no font has the book's Chinese characters.
+    """
+    if paper not in PAPERS:
+        raise ValueError(f"paper must be {' or '.join(PAPERS)}, found {paper!r}")
+    chromium = shutil.which(os.environ.get("CHROMIUM") or "chromium")
+    if not chromium:
+        raise FileNotFoundError("printing needs Chromium: install it, or name one with CHROMIUM=/path/to/chromium")
+    if not (html / "_static").is_dir():
+        raise FileNotFoundError(f"there is no book in {html}: run make book")
+    site = repository.site()
+    parts = chapters(listed or names(), html, site)
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        text, ranks = printed(browser, body(parts, html, paper), html, Path(folder, "body"))
+        found = headings(text, ranks)
+        begin, _ = printed(browser, front(parts, found, site, paper), html, Path(folder, "front"))
+        browser.close()
+        join(begin, text, found, target)
+    return target
+
+
+if __name__ == "__main__":
+    for paper in sys.argv[1:] or ["a4"]:
+        made = write(printed_book(paper=paper), paper)
+        print(f"The printed book: {made}, {len(PdfReader(made).pages)} pages, {made.stat().st_size / 1e6:.1f} MB")
