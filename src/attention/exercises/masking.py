@@ -124,19 +124,25 @@ additive = Exercise(
 def _safe_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     rows = []
     for row, seen in zip(scores, mask.tolist(), strict=True):
-        terms = [torch.exp(score - row.max()) if see else 0 * score for score, see in zip(row, seen, strict=True)]
-        total = sum(terms) if any(seen) else 1.0
-        rows.append(torch.stack(terms) / total)
+        visible = [score for score, see in zip(row, seen, strict=True) if see]
+        terms = [torch.exp(score - max(visible)) if see else 0 * score for score, see in zip(row, seen, strict=True)]
+        rows.append(torch.stack(terms) / (sum(terms) if visible else 1.0))
     return torch.stack(rows)
 
 
 def _draw_scores(generator: torch.Generator) -> tuple:
-    """One row sees nothing, one everything, the others some."""
+    """One row sees nothing, one everything, the others some.
+
+    Some rows lie far below 0 or above it, and some hidden scores far above the visible ones: that must not matter.
+    """
     (queries,), keys = primes(generator, 1), _length(generator)
     mask = torch.rand(queries, keys, generator=generator) < 0.5
     mask[0], mask[1] = False, True
     mask[2, 0], mask[2, 1] = True, False
-    return 2 * torch.randn(queries, keys, generator=generator), mask
+    scores = (8 * torch.randn(queries, keys, generator=generator)).round() / 4  # exact in float32, shifted or not
+    shifts = torch.tensor([0.0, 1e4, -1e4, -2e6])[torch.randint(4, (queries, 1), generator=generator)]
+    above = 200.0 * torch.randint(2, (queries, 1), generator=generator)
+    return scores + shifts + above * ~mask, mask
 
 
 INVERTED = "The polarity: True means that a key may be seen."
@@ -157,8 +163,24 @@ safe_softmax = Exercise(
         ),
         Mistake(
             lambda scores, mask: _filled(scores, mask, -1e6),
-            "Right but for the row that sees nothing: all its scores became the same large negative number, so its "
-            "weights are equal, and not 0.",
+            "−10⁶ hides a key only behind scores that are higher. And in the row that sees nothing all scores became "
+            "the same number, so its weights are equal, and not 0.",
+        ),
+        Mistake(
+            lambda scores, mask: _filled(scores, mask, -1e6) * mask,
+            "−10⁶ hides a key only behind scores that are higher. Fill in the lowest number of the scores' type.",
+        ),
+        Mistake(
+            lambda scores, mask: scores.exp() * mask / (scores.exp() * mask).sum(dim=1, keepdim=True),
+            "The exponential of a large score is infinite, and that of a very negative one is 0. A softmax subtracts "
+            "the largest score first.",
+        ),
+        Mistake(
+            lambda scores, mask: (
+                scores.softmax(dim=1) * mask / (scores.softmax(dim=1) * mask).sum(dim=1, keepdim=True).clamp_min(1e-9)
+            ),
+            "Where a hidden score lies far above the visible ones, the softmax rounds the visible weights to 0, and "
+            "dividing again does not bring them back. Hide the keys before the softmax.",
         ),
         Mistake(
             lambda scores, mask: scores.softmax(dim=1) * mask,
