@@ -112,6 +112,7 @@ class MultiHeadAttention(nn.Module):
             need_weights: also return the weights.
             attn_bias: numbers that are added to the scaled scores, of a shape that broadcasts to (B, H, L, S), such as
                 the (H, L, S) of :func:`attention.alibi_bias`; −∞ hides a key.
+                Three dimensions are heads here, unlike those of ``attn_mask``: one bias per batch row is (B, 1, L, S).
             query_positions: where the queries stand, (L,) or (B, L), for a layer with ``rotate``; 0, 1, 2, … when not
                 given. New queries that meet S − L kept keys stand at S − L, S − L + 1, ….
             key_positions: where the keys stand, (S,) or (B, S), likewise.

@@ -20,7 +20,7 @@ def sinusoidal_positions(length: int, dim: int, *, base: float = 10000.0, device
     Args:
         length: number of positions L, from 0 on.
         dim: width E, even.
-        base: the wavelengths, in tokens, run from 2π up to nearly 2π · ``base``.
+        base: the wavelengths, in tokens, run from 2π up to 2π · ``base`` ^ (1 − 2 / width).
         device: where to make them.
         dtype: a floating-point type; PyTorch's default when not given.
 
@@ -59,7 +59,7 @@ def rotate(x: Tensor, positions: Tensor | None = None, *, base: float = 10000.0,
         x: queries or keys, (…, L, D), with D even.
         positions: whole numbers or fractions, (L,), or with all dimensions of x but the last, each of x's size or 1;
             0, 1, 2, … when not given. New queries that meet S − L kept keys stand at S − L, S − L + 1, ….
-        base: the wavelengths, in tokens, run from 2π up to nearly 2π · ``base``.
+        base: the wavelengths, in tokens, run from 2π up to 2π · ``base`` ^ (1 − 2 / width).
         layout: which numbers form a pair: ``"halves"``, i and i + D / 2, or ``"interleaved"``, 2i and 2i + 1. Weights
             trained with one of them mean nothing to the other.
 

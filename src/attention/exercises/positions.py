@@ -20,7 +20,7 @@ def _sinusoids(positions: Tensor, dim: int) -> Tensor:
 
 def _draw_positions(generator: torch.Generator) -> tuple:
     length, pairs = primes(generator, 2)
-    return 30 * torch.rand(length, generator=generator), 2 * pairs
+    return 60 * torch.rand(length, generator=generator) - 30, 2 * pairs
 
 
 def _waves(positions: Tensor, dim: int, step: float = 2.0) -> Tensor:
@@ -99,7 +99,7 @@ def _rotary_scores(query: Tensor, key: Tensor, query_positions: Tensor, key_posi
 def _draw_rotary(generator: torch.Generator) -> tuple:
     queries, keys, pairs = primes(generator, 3)
     query, key = (2 * torch.randn(length, 2 * pairs, generator=generator) for length in (queries, keys))
-    return query, key, *(30 * torch.rand(length, generator=generator) for length in (queries, keys))
+    return query, key, *(60 * torch.rand(length, generator=generator) - 30 for length in (queries, keys))
 
 
 def _turn(x: Tensor, positions: Tensor, step: float = 2.0, interleaved: bool = False) -> Tensor:
@@ -186,7 +186,7 @@ def _with_alibi(scores: Tensor) -> Tensor:
 
 def _draw_scores(generator: torch.Generator) -> tuple:
     queries, keys = sorted(primes(generator, 2))
-    heads = (2, 4, 16)[int(torch.randint(3, (), generator=generator))]
+    heads = (4, 16, 32)[int(torch.randint(3, (), generator=generator))]
     return (torch.randn(heads, queries, keys, generator=generator),)
 
 

@@ -36,9 +36,6 @@ UNASKED = -100  # the answer where there is no question
 
 KINDS = ("none", "learned", "learned, moved", "sinusoidal", "rotary", "ALiBi")
 SEEDS = range(5)
-RUNS = [
-    {"task": task, "kind": kind, "seed": seed} for task in ("three back", "after") for kind in KINDS for seed in SEEDS
-]
 
 
 def three_back(letters: Tensor) -> Tensor:
