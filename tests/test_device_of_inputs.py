@@ -44,6 +44,11 @@ def multi_head(**options):
     return lambda: module(points(B, L, WIDTH), points(B, S, WIDTH), points(B, S, WIDTH), **options)
 
 
+def turning():
+    module = attention.MultiHeadAttention(WIDTH, H, rotate=attention.rotate).to(META)
+    return lambda: module(points(B, L, WIDTH), points(B, S, WIDTH), points(B, S, WIDTH))
+
+
 def additive():
     module = attention.AdditiveAttention(3, 5, D, dropout=0.1).to(META)
     return lambda: module(points(B, L, 3), points(B, S, 5), points(B, S, 6), hidden(L, S))
@@ -81,7 +86,13 @@ CASES = {
     "MultiHeadAttention, causal": lambda: multi_head(is_causal=True),
     "MultiHeadAttention, masked": lambda: multi_head(attn_mask=hidden(B, L, S), is_causal=True),
     "MultiHeadAttention, with weights": lambda: multi_head(attn_mask=hidden(L, S), is_causal=True, need_weights=True),
+    "MultiHeadAttention, biased": lambda: multi_head(attn_bias=points(H, L, S), is_causal=True),
+    "MultiHeadAttention, turned": turning,
     "MultiHeadAttention.from_torch": from_torch,
+    "sinusoidal_positions": lambda: lambda: attention.sinusoidal_positions(L, D, device=META),
+    "rotate": lambda: lambda: attention.rotate(points(B, L, D)),
+    "alibi_slopes": lambda: lambda: attention.alibi_slopes(H, device=META),
+    "alibi_bias": lambda: lambda: attention.alibi_bias(H, L, S, device=META),
     "AdditiveAttention": additive,
     "DotProductAttention": lambda: look(attention.DotProductAttention(dropout=0.1)),
     "LastState": lambda: look(attention.LastState()),

@@ -182,7 +182,7 @@ def half_detached(specification):
     return lambda *arguments: (specification(*arguments) + specification(*arguments).detach()) / 2
 
 
-INPUTS = r"With arguments (model, |\[[a-z, ]+\], )?\(\d+,.*"
+INPUTS = r"With arguments (model, |step, |\[[a-z, ]+\], )?\(\d+,.*"
 STAY = re.escape(STAY_WITH_TENSORS)
 SENTENCES = {
     unsolved: "not attempted yet\\.",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from attention import DotProductAttention, NadarayaWatson
-from attention.experiments import gradient, kernel_regression, sequence_to_sequence
+from attention.experiments import gradient, kernel_regression, positions, sequence_to_sequence
 from attention.experiments.gradient import loss_and_gradient
 from attention.experiments.runs import load, save
 from refusals import HERE, mistakes, refuses
@@ -472,3 +472,100 @@ def test_what_the_translators_can_not_do_is_said_at_once(options, message, capsy
     with pytest.raises(SystemExit):
         sequence_to_sequence.main(options)
     assert message in capsys.readouterr().err
+
+
+# Chapter 8's positions over five seeds
+
+
+@pytest.fixture(scope="module")
+def readers():
+    """The runs that come with the package."""
+    return positions.published()["runs"]
+
+
+@pytest.mark.parametrize("settings", positions.RUNS, ids=lambda settings: "-".join(map(str, settings.values())))
+def test_each_published_reader_begins_as_it_would_today(readers, settings):
+    (run,) = [run for run in readers if settings.items() <= run.items()]
+    with torch.device("cpu"):
+        _, losses = positions.learn(settings, torch.device("cpu"), steps=2)
+    assert losses == pytest.approx(run["losses"][:2], rel=1e-6)
+
+
+def test_there_is_one_published_reader_for_each_settings(readers):
+    assert len(readers) == len(positions.RUNS)
+
+
+@given(seed=SEEDS, length=st.integers(1, 20))
+def test_the_answers_are_found_letter_by_letter(seed, length):
+    letters = torch.randint(10, (3, length), generator=torch.Generator().manual_seed(seed), device="cpu")
+    back, after = positions.three_back(letters), positions.after(letters)
+    for row, backs, afters in zip(letters.tolist(), back.tolist(), after.tolist(), strict=True):
+        for place, letter in enumerate(row):
+            assert backs[place] == (row[place - 3] if place >= 3 else positions.UNASKED)
+            before = [other for other in range(place) if row[other] == letter]
+            assert afters[place] == (row[before[-1] + 1] if before else positions.UNASKED)
+
+
+def test_only_the_last_letters_of_a_sequence_count():
+    """A reader that is right from some place on, wrong before, and knows how many letters it may see."""
+
+    class RightFrom(torch.nn.Module):
+        def __init__(self, place):
+            super().__init__()
+            self.place, self.name = place, torch.nn.Linear(1, 1)
+
+        def forward(self, letters, positions, window):
+            self.seen = positions, window
+            answers = torch.where(torch.arange(letters.size(1)) < self.place, letters.new_tensor(-1), three(letters))
+            return torch.nn.functional.one_hot(answers % 10 + (answers < 0), 12)
+
+    def three(letters):
+        return positions.three_back(letters).clamp(min=0)
+
+    with torch.device("cpu"):
+        assert positions.right(RightFrom(64 - 16), "three back", 64) == 1
+        assert positions.right(RightFrom(64 - 8), "three back", 64) == pytest.approx(0.5, abs=0.1)
+        reader = RightFrom(0)
+        positions.right(reader, "three back", 64, stretch=2, window=32)
+    assert reader.seen[0].tolist() == [place / 2 for place in range(64)]
+    assert reader.seen[1] == 32
+
+
+def test_a_larger_base_stretches_the_longest_wave_and_leaves_the_shortest():
+    def wavelength(base, pair):
+        return 2 * math.pi * base ** (2 * pair / 8)
+
+    longer = positions.larger_base(4, 8)
+    assert wavelength(longer, 0) == wavelength(10000, 0)
+    assert wavelength(longer, 3) == pytest.approx(4 * wavelength(10000, 3))
+
+
+def test_a_window_and_pressed_positions_change_what_a_reader_sees():
+    with torch.device("cpu"):
+        model, _ = positions.learn({"task": "after", "kind": "rotary", "seed": 0}, torch.device("cpu"), steps=1)
+        letters = torch.randint(10, (2, 9))
+        whole = model(letters)
+        assert_close(model(letters, torch.arange(9) + 100), whole)  # distances alone count
+        assert_close(model(letters, window=9), whole)
+        assert not torch.allclose(model(letters, window=4)[:, 4:], whole[:, 4:])
+        assert_close(model(letters, window=4)[:, :4], whole[:, :4])
+        assert not torch.allclose(model(letters, torch.arange(9) / 2), whole)
+
+
+def test_the_command_trains_readers_and_saves(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(positions, "RUNS", [positions.RUNS[0], positions.RUNS[20]])
+    monkeypatch.setattr(positions, "STEPS", 2)
+    positions.main(["--device", "cpu", "--output", str(tmp_path / "run.pt")])
+    found = load(tmp_path / "run.pt")
+    assert [run["kind"] for run in found["runs"]] == ["none", "rotary"]
+    assert [len(run["losses"]) for run in found["runs"]] == [2, 2]
+    assert [run.keys() >= {"right", "window"} for run in found["runs"]] == [True, True]
+    assert "NTK-aware" in found["runs"][1]
+    assert found["session"]["seconds"] > 0
+    assert "rotary" in capsys.readouterr().out
+
+
+def test_what_the_readers_can_not_do_is_said_at_once(capsys):
+    with pytest.raises(SystemExit):
+        positions.main(["--device", "gpu"])
+    assert "--device='gpu' is not a device PyTorch knows" in capsys.readouterr().err

@@ -131,6 +131,68 @@ def test_answers_and_gradients_are_pytorch_s(dtype, problem):
     assert_near(torch.autograd.grad(actual, tensors, upstream), tuple(gradient.to(dtype) for gradient in gradients))
 
 
+@st.composite
+def biased_problems(draw):
+    """A problem, and a bias that broadcasts to its weights: some numbers are −∞, but not those of the first key."""
+    problem = draw(problems())
+    shape = *problem.query.shape[:-1], problem.key.size(-2)
+    sizes = [size if draw(st.booleans()) else 1 for size in shape[draw(st.integers(0, len(shape))) :]]
+    bias = 2 * torch.randn(sizes, dtype=torch.float64)
+    if sizes and sizes[-1] > 1 and draw(st.booleans()):
+        bias[..., 1:][torch.rand(bias[..., 1:].shape) < 0.3] = -INF
+    return problem, bias
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@given(biased=biased_problems())
+def test_a_bias_is_pytorch_s_mask_of_numbers(dtype, biased):
+    """Its gradients too, beside a mask and with is_causal, which PyTorch's function takes as −∞ in the same numbers."""
+    problem, bias = biased
+    query, key, _ = tensors = problem.tensors(dtype)
+    mask, is_causal, scale = problem.options.values()
+    hidden = torch.zeros(query.size(-2), key.size(-2), dtype=torch.bool)
+    hidden = hidden if mask is None else hidden | ~mask
+    hidden = hidden | ~causal_mask(query.size(-2), key.size(-2)) if is_causal else hidden
+    ours, theirs = (bias.to(dtype).requires_grad_() for _ in range(2))
+    actual = scaled_dot_product_attention(*tensors, **problem.options, attn_bias=ours)
+    added = torch.where(hidden, -INF, theirs)
+    expected = pytorch(*tensors, added, False, scale)
+    assert_near(actual, expected)
+    upstream = torch.randn_like(expected)
+    found = torch.autograd.grad(actual, [*tensors, ours], upstream)
+    assert_near(found, torch.autograd.grad(expected, [*tensors, theirs], upstream))
+    weights = attention_weights(query, key, **problem.options, attn_bias=ours)
+    assert not weights[added.expand_as(weights) == -INF].any()
+
+
+def test_a_bias_by_hand():
+    """Equal scores, and a bias of ln 3 for the second of two keys: weights of a quarter and three quarters."""
+    query, key = torch.zeros(1, 4), torch.randn(2, 4)
+    bias = torch.tensor([0.0, math.log(3)])
+    assert_close(attention_weights(query, key, attn_bias=bias), torch.tensor([[0.25, 0.75]]))
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize("mask", [None, torch.tensor([[True, True, False]] * 2)])
+def test_where_bias_and_mask_together_hide_everything_there_are_zeros(mask, is_causal):
+    query, key = torch.randn(2, 4, dtype=torch.float64), torch.randn(3, 4, dtype=torch.float64)
+    bias = torch.zeros(2, 3, dtype=torch.float64)
+    bias[1, :2] = -INF
+    bias[1, 2] = 0.0 if mask is not None or is_causal else -INF
+    bias.requires_grad_()
+    with torch.autograd.set_detect_anomaly(True):
+        weights = attention_weights(query, key, mask, is_causal, attn_bias=bias)
+        (gradient,) = torch.autograd.grad(weights.square().sum(), bias)
+    assert_equal(weights[1], torch.zeros(3, dtype=torch.float64))
+    assert_close(weights[0].sum().item(), 1.0)
+    assert_equal(gradient[1], torch.zeros(3, dtype=torch.float64))
+
+
+def test_a_bias_that_is_no_number_is_not_hidden():
+    weights = attention_weights(torch.zeros(1, 4), torch.randn(2, 4), attn_bias=torch.tensor([NAN, 0.0]))
+    assert weights.isnan().all()
+
+
 @given(problem=problems(), dropout_p=st.sampled_from([0.0, 0.1, 0.5, 1.0]), seed=SEEDS)
 def test_dropout_acts_on_the_weights(problem, dropout_p, seed):
     query, key, value, options = problem
@@ -529,6 +591,28 @@ WRONG_QUERY_KEY = [
     ),
 ]
 
+WRONG_BIAS = [
+    (
+        TypeError,
+        "attn_bias must be a floating-point tensor, found torch.bool",
+        {"attn_bias": ones(3, 7, dtype=torch.bool)},
+    ),
+    (
+        ValueError,
+        "attn_bias of shape (7, 3) does not broadcast to the weights' shape (2, 3, 7)",
+        {"attn_bias": ones(7, 3)},
+    ),
+    (
+        ValueError,
+        "attn_bias of shape (1, 2, 3, 7) does not broadcast to the weights' shape (2, 3, 7)",
+        {"attn_bias": ones(1, 2, 3, 7)},
+    ),
+    (
+        ValueError,
+        "query and attn_bias must have the same device, found query cpu, attn_bias meta",
+        {"attn_bias": ones(3, 7, device="meta")},
+    ),
+]
 WRONG_VALUE = [
     (TypeError, "value must be a floating-point tensor, found list", {"value": [[1.0]]}),
     (TypeError, "value must be a floating-point tensor, found torch.int32", {"value": ones(2, 7, 11).int()}),
@@ -563,11 +647,11 @@ def test_masked_softmax_says_what_is_wrong(wrong, error, message):
     refuses(masked_softmax, SCORES | wrong, error, message)
 
 
-@mistakes(WRONG_QUERY_KEY)
+@mistakes(WRONG_QUERY_KEY, WRONG_BIAS)
 def test_attention_weights_says_what_is_wrong(wrong, error, message):
     refuses(attention_weights, QUERY_KEY | wrong, error, message)
 
 
-@mistakes(WRONG_QUERY_KEY, WRONG_VALUE)
+@mistakes(WRONG_QUERY_KEY, WRONG_BIAS, WRONG_VALUE)
 def test_scaled_dot_product_attention_says_what_is_wrong(wrong, error, message):
     refuses(scaled_dot_product_attention, QUERY_KEY | VALUE | wrong, error, message)

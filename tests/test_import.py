@@ -24,6 +24,7 @@ def test_importing_the_package_loads_no_plotting_and_no_widgets():
         "attention.functional",
         "attention.regression",
         "attention.modules",
+        "attention.positions",
         "attention.contexts",
         "attention.seq2seq",
         "attention.data",

@@ -127,7 +127,7 @@ each_masked = pytest.mark.parametrize(("name", "attend"), MASKED.values(), ids=M
 def test_a_mask_says_which_leading_dimension_it_has(name, attend, shape):
     message = (
         f"{name} of shape {shape} must have all dimensions of the weights' shape {(B, H, L, S)}, or at most two: "
-        f"one mask a batch row is {name}.unsqueeze(1), one mask a head is {name}.unsqueeze(0)"
+        f"pass {name}.unsqueeze(1) for one mask per batch row, {name}.unsqueeze(0) for one per head"
     )
     refuses(attend, [torch.ones(shape, dtype=torch.bool)], ValueError, message)
 

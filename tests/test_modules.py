@@ -104,6 +104,63 @@ def test_answers_weights_and_gradients_are_pytorch_s(dtype, need_weights, data):
         assert_near(torch.cat([named[f"{part}.{kind}"] for part in parts]), gradient)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@both_paths
+@given(data=st.data())
+def test_a_bias_is_pytorch_s_mask_of_numbers(dtype, need_weights, data):
+    """With its gradients, beside any mask and with is_causal: PyTorch's module has −∞ in the same numbers."""
+    problem = data.draw(problems(dtype))
+    theirs, inputs, attn_mask, is_causal = problem
+    shown = problem.full_mask()
+    sizes = [size if data.draw(st.booleans()) else 1 for size in shown.shape[data.draw(st.integers(0, 3)) :]]
+    bias = torch.randn(sizes, dtype=dtype)
+    if sizes[-1] > 1:
+        bias[..., -1] = data.draw(st.sampled_from([0.5, -math.inf]))
+    bias.requires_grad_()
+    expected, their_weights = theirs(
+        *inputs, attn_mask=torch.where(shown, bias, -math.inf).flatten(0, 1), average_attn_weights=False
+    )
+    ours = MultiHeadAttention.from_torch(theirs)
+    actual, weights = ours(*inputs, attn_mask, is_causal, need_weights, attn_bias=bias)
+    assert_near(actual, expected)
+    if need_weights:
+        assert_near(weights, their_weights)
+    upstream = torch.randn_like(actual)
+    found, wanted = (
+        gradients(output, [*inputs, bias], m, upstream) for output, m in ((actual, ours), (expected, theirs))
+    )
+    assert_near(found[:4], wanted[:4])
+
+
+@both_paths
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_where_bias_and_mask_hide_everything_the_answer_is_the_bias_of_out_proj(need_weights, is_causal):
+    ours = MultiHeadAttention.from_torch(torch_module(15, 3, dtype=torch.float64))
+    tokens = torch.randn(2, 3, 15, dtype=torch.float64)
+    mask = torch.tensor([[True, True, True], [False, True, True], [True, True, True]])
+    bias = torch.zeros(3, 3, 3, dtype=torch.float64)
+    bias[:, 1, 1:] = -math.inf
+    bias.requires_grad_()
+    with torch.autograd.set_detect_anomaly(True):
+        output, _ = ours(tokens, tokens, tokens, mask, is_causal, need_weights, attn_bias=bias)
+        (gradient,) = torch.autograd.grad(output.square().sum(), bias)
+    assert_equal(output[:, 1], ours.out_proj.bias.expand(2, -1))
+    assert_equal(gradient[:, 1], torch.zeros(3, 3, dtype=torch.float64))
+    assert gradient[:, 2].all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_a_bias_in_float32_beside_half_precision(dtype):
+    ours, tokens = MultiHeadAttention(15, 3).to(dtype), torch.randn(2, 5, 15, dtype=dtype)
+    bias = torch.randn(3, 5, 5)
+    fused, _ = ours(tokens, tokens, tokens, attn_bias=bias)
+    plain, _ = ours(tokens, tokens, tokens, need_weights=True, attn_bias=bias)
+    expected, _ = ours.double()(*[tokens.double()] * 3, attn_bias=bias.double())
+    assert fused.dtype == plain.dtype == dtype
+    assert_near(fused, expected.to(dtype))
+    assert_near(plain, expected.to(dtype))
+
+
 @both_paths
 @pytest.mark.parametrize("is_causal", [False, True])
 def test_padding_is_pytorch_s_key_padding_mask_turned_round(need_weights, is_causal):
@@ -751,6 +808,39 @@ WRONG_BATCHES = [
         )
     ],
 ]
+WRONG_PLACES = [
+    (
+        TypeError,
+        "attn_bias must be a floating-point tensor, found torch.bool",
+        {"attn_bias": mask(5, 7)},
+    ),
+    (
+        ValueError,
+        "attn_bias of shape (2, 5, 7) does not broadcast to the weights' shape (2, 3, 5, 7)",
+        {"attn_bias": ones(2, 5, 7)},
+    ),
+    (
+        ValueError,
+        "query and attn_bias must have the same device, found query cpu, attn_bias meta",
+        {"attn_bias": ones(3, 5, 7, device="meta")},
+    ),
+    (
+        ValueError,
+        "key_positions must have shape (7,) or one that broadcasts to (2, 7), found (5,)",
+        {"key_positions": ones(5)},
+    ),
+    (
+        ValueError,
+        "query_positions must have shape (5,) or one that broadcasts to (2, 5), found (3, 5)",
+        {"query_positions": ones(3, 5)},
+    ),
+    (TypeError, "query_positions must be a tensor of numbers, found list", {"query_positions": [0, 1]}),
+    (
+        ValueError,
+        "query_positions must be on the device cpu, found meta",
+        {"query_positions": ones(5, device="meta")},
+    ),
+]
 WRONG_ADDITIVE = [
     (
         TypeError,
@@ -814,6 +904,7 @@ WRONG_HEADS = [
     (ValueError, "embed_dim must be a multiple of num_heads, found 15 and 30", {"num_heads": 30}),
     (ValueError, "dropout must lie between 0 and 1, found 1.5", {"dropout": 1.5}),
     (ValueError, "dropout must lie between 0 and 1, found -0.5", {"dropout": -0.5}),
+    (TypeError, "rotate must be a function such as attention.rotate, found True", {"rotate": True}),
 ]
 WIDTHS = {"query_dim": 3, "key_dim": 5, "hidden_dim": 7}
 WRONG_WIDTHS = [
@@ -854,6 +945,19 @@ WRONG_ORIGINALS = [
 @mistakes(WRONG_INPUTS, WRONG_BATCHES)
 def test_multi_head_attention_says_what_is_wrong(wrong, error, message, need_weights):
     refuses(MultiHeadAttention(15, 3), INPUTS | {"need_weights": need_weights} | wrong, error, message)
+
+
+@both_paths
+@mistakes(WRONG_PLACES)
+def test_a_bias_or_positions_that_do_not_fit_are_refused(wrong, error, message, need_weights):
+    layer = MultiHeadAttention(15, 3, rotate=lambda x, positions: x)
+    refuses(layer, INPUTS | {"need_weights": need_weights} | wrong, error, message)
+
+
+def test_positions_need_a_layer_that_turns():
+    for name, count in (("query_positions", 5), ("key_positions", 7)):
+        message = f"{name} are for a layer that was made with rotate, found one without"
+        refuses(MultiHeadAttention(15, 3), INPUTS | {name: torch.arange(count)}, ValueError, message)
 
 
 @mistakes(WRONG_INPUTS, WRONG_ADDITIVE)

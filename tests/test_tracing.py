@@ -28,6 +28,7 @@ class Layers(nn.Module):
     def __init__(self):
         super().__init__()
         self.heads = attention.MultiHeadAttention(12, 3)
+        self.turning = attention.MultiHeadAttention(12, 3, rotate=attention.rotate)
         self.additive = attention.AdditiveAttention(12, 12, 4)
         self.dot_product, self.last_state = attention.DotProductAttention(), attention.LastState()
 
@@ -43,6 +44,9 @@ class Layers(nn.Module):
             attention.nadaraya_watson(*inputs, attn_mask=mask),
             self.heads(*inputs, padding, is_causal=True)[0],
             *self.heads(*inputs, padding, is_causal=True, need_weights=True),
+            self.turning(*inputs, padding, is_causal=True, attn_bias=attention.alibi_bias(3, length))[0],
+            *self.turning(*inputs, mask, need_weights=True),
+            tokens + attention.sinusoidal_positions(length, 12),
             *self.additive(*inputs, mask),
             *self.dot_product(*inputs, mask),
             *self.last_state(*inputs, mask),

@@ -11,6 +11,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import copy
 from html import escape
 from pathlib import Path
@@ -355,10 +356,17 @@ def join(front: PdfReader, body: PdfReader, found: list[Heading], target: Path, 
     writer.write(target)
 
 
-def write(target: Path, paper: str = "a4", listed: list[tuple[str, str]] | None = None, html: Path = SITE) -> Path:
+def write(
+    browser: Browser,
+    target: Path,
+    paper: str = "a4",
+    listed: list[tuple[str, str]] | None = None,
+    html: Path = SITE,
+) -> Path:
     """Print the built book.
 
     Args:
+        browser: Chromium, for instance :func:`chromium`'s.
         target: the file to write.
         paper: ``a4`` or ``letter``.
         listed: parts and names of the pages; the whole book when not given.
@@ -366,29 +374,42 @@ def write(target: Path, paper: str = "a4", listed: list[tuple[str, str]] | None 
 
     Raises:
         ValueError: another paper.
-        FileNotFoundError: the book is not built, or there is no Chromium.
+        FileNotFoundError: the book is not built.
         RuntimeError: a figure or a formula could not be drawn, or no font has the book's Chinese characters.
     """
     if paper not in PAPERS:
         raise ValueError(f"paper must be {' or '.join(PAPERS)}, found {paper!r}")
-    chromium = shutil.which(os.environ.get("CHROMIUM") or "chromium")
-    if not chromium:
-        raise FileNotFoundError("printing needs Chromium: install it, or name one with CHROMIUM=/path/to/chromium")
     if not (html / "_static").is_dir():
         raise FileNotFoundError(f"there is no book in {html}: run make book")
     site = repository.site()
     parts = chapters(listed or names(), html, site)
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+    with tempfile.TemporaryDirectory() as folder:
         text, ranks = printed(browser, body(parts, html, paper), html, Path(folder, "body"))
         found = headings(text, ranks)
         begin, _ = printed(browser, front(parts, found, site, paper), html, Path(folder, "front"))
-        browser.close()
         join(begin, text, found, target)
     return target
 
 
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """The browser that ``CHROMIUM`` names, or the one of that name.
+
+    Raises:
+        FileNotFoundError: there is none.
+    """
+    found = shutil.which(os.environ.get("CHROMIUM") or "chromium")
+    if not found:
+        raise FileNotFoundError("printing needs Chromium: install it, or name one with CHROMIUM=/path/to/chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
 if __name__ == "__main__":
-    for paper in sys.argv[1:] or ["a4"]:
-        made = write(printed_book(paper=paper), paper)
-        print(f"The printed book: {made}, {len(PdfReader(made).pages)} pages, {made.stat().st_size / 1e6:.1f} MB")
+    with chromium() as browser:
+        for paper in sys.argv[1:] or ["a4"]:
+            made = write(browser, printed_book(paper=paper), paper)
+            pages = len(PdfReader(made).pages)
+            print(f"The printed book: {made}, {pages} pages, {made.stat().st_size / 1e6:.1f} MB")

@@ -6,6 +6,7 @@ from attention.devices import default_device
 from attention.functional import attention_weights, masked_softmax, scaled_dot_product_attention
 from attention.masks import causal_mask, padding_mask, window_mask
 from attention.modules import AdditiveAttention, MultiHeadAttention
+from attention.positions import alibi_bias, alibi_slopes, rotate, sinusoidal_positions
 from attention.regression import NadarayaWatson, nadaraya_watson
 from attention.seq2seq import BOS, EOS, PAD, Decoder, Encoder, Translator
 from attention.training import exact_matches, train
@@ -23,6 +24,8 @@ __all__ = [
     "NadarayaWatson",
     "Translator",
     "Vocabulary",
+    "alibi_bias",
+    "alibi_slopes",
     "attention_weights",
     "causal_mask",
     "default_device",
@@ -32,7 +35,9 @@ __all__ = [
     "masked_softmax",
     "nadaraya_watson",
     "padding_mask",
+    "rotate",
     "scaled_dot_product_attention",
+    "sinusoidal_positions",
     "train",
     "ways_to_write",
     "window_mask",

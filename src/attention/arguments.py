@@ -53,7 +53,7 @@ def check_mask(name: str, mask, weights_shape: tuple[int, ...]) -> None:
     if len(found) < len(wanted) and any(size != 1 for size in found[:-2]):
         raise ValueError(
             f"{name} of shape {found} must have all dimensions of the weights' shape {wanted}, or at most two: "
-            f"one mask a batch row is {name}.unsqueeze(1), one mask a head is {name}.unsqueeze(0)"
+            f"pass {name}.unsqueeze(1) for one mask per batch row, {name}.unsqueeze(0) for one per head"
         )
     pairs = zip(reversed(found), reversed(wanted), strict=False)
     if len(found) > len(wanted) or any(size not in (1, full) for size, full in pairs):
@@ -65,6 +65,30 @@ def check_attn_mask(attn_mask, query: Tensor, weights_shape: tuple[int, ...]) ->
     if attn_mask is not None:
         check_mask("attn_mask", attn_mask, weights_shape)
         check_same("device", query=query, attn_mask=attn_mask)
+
+
+def check_bias(attn_bias, query: Tensor, weights_shape: tuple[int, ...]) -> None:
+    """Raise unless ``attn_bias`` is None, or numbers that broadcast to the weights and lie where the query does."""
+    if attn_bias is None:
+        return
+    check_floating("attn_bias", attn_bias)
+    found, wanted = tuple(attn_bias.shape), tuple(weights_shape)
+    pairs = zip(reversed(found), reversed(wanted), strict=False)
+    if len(found) > len(wanted) or any(size not in (1, full) for size, full in pairs):
+        raise ValueError(f"attn_bias of shape {found} does not broadcast to the weights' shape {wanted}")
+    check_same("device", query=query, attn_bias=attn_bias)
+
+
+def check_positions(name: str, positions, rows: tuple[int, ...], device: torch.device) -> None:
+    """Raise unless the positions are numbers for rows (…, L): one for each of the L, or with all dimensions."""
+    if not isinstance(positions, Tensor) or not (positions.is_floating_point() or positions.dtype in INTEGERS):
+        raise TypeError(f"{name} must be a tensor of numbers, found {_kind(positions)}")
+    found, wanted = tuple(positions.shape), tuple(rows)
+    broadcasts = len(found) == len(wanted) and all(size in (1, full) for size, full in zip(found, wanted, strict=True))
+    if found != wanted[-1:] and not broadcasts:
+        raise ValueError(f"{name} must have shape {wanted[-1:]} or one that broadcasts to {wanted}, found {found}")
+    if positions.device != device:
+        raise ValueError(f"{name} must be on the device {device}, found {positions.device}")
 
 
 def check_query_key(query: Tensor, key: Tensor) -> tuple[int, ...]:

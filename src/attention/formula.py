@@ -6,6 +6,7 @@ from attention.explorer import Box, diagram
 from attention.explorer.panels import Panel
 
 BOXES = {
+    "positions": Box("P", "positions"),
     "tokens": Box("X", "tokens"),
     "query": Box("Q", "queries", "query"),
     "key": Box("K", "keys", "key"),
@@ -27,13 +28,15 @@ LIT: dict[int, list[str | tuple[str, str]]] = {
     5: ["masked", ("scaled", "masked")],
     6: ["tokens", "query", "key", "value", ("tokens", "query"), ("tokens", "key"), ("tokens", "value")],
     7: ["heads", ("output", "heads")],
+    8: ["positions", *[("positions", name) for name in ("tokens", "query", "key", "masked")]],
 }
 
 
 def formula(chapter: int) -> Panel:
     """Attention from its inputs to its output, ``softmax(QKᵀ / √D) V``, with one chapter's part lit.
 
-    From chapter 6 on, queries, keys and values are made from tokens; from chapter 7 on, heads are joined.
+    From chapter 6 on, queries, keys and values are made from tokens; from chapter 7 on, heads are joined. In
+    chapter 8 positions enter, at the tokens, at queries and keys, or at the scores, where the mask is.
 
     Args:
         chapter: the number of a chapter that explains a part of the formula.
@@ -58,5 +61,8 @@ def formula(chapter: int) -> Panel:
     if chapter >= 7:
         rows.append([None, None, None, None, "heads"])
         arrows.append(("output", "heads"))
+    if chapter >= 8:
+        rows[0][3] = "positions"
+        arrows += [("positions", name) for name in ("tokens", "query", "key", "masked")]
     names = {name for row in rows for name in row}
     return diagram(rows, arrows, boxes={name: BOXES[name] for name in BOXES if name in names}, lit=LIT[chapter])

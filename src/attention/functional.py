@@ -13,6 +13,7 @@ from torch import Tensor
 
 from attention.arguments import (
     check_attn_mask,
+    check_bias,
     check_floating,
     check_mask,
     check_probability,
@@ -72,8 +73,9 @@ def attention_weights(
     is_causal: bool = False,
     *,
     scale: float | None = None,
+    attn_bias: Tensor | None = None,
 ) -> Tensor:
-    """How much each query attends to each key: ``softmax(query · keyᵀ · scale)``.
+    """How much each query attends to each key: ``softmax(query · keyᵀ · scale + attn_bias)``.
 
     Args:
         query: (…, L, D).
@@ -81,6 +83,7 @@ def attention_weights(
         attn_mask: bool, True = may attend, broadcastable to (…, L, S), with all of its dimensions or at most two.
         is_causal: also hide the keys after the query's own position (aligned at the top left).
         scale: factor on the scores; 1/√D when not given.
+        attn_bias: numbers that are added to the scaled scores, broadcastable to (…, L, S); −∞ hides a key.
 
     Returns:
         weights (…, L, S) of the query's dtype, computed in float32 or better, under autocast too; each row sums to 1,
@@ -88,7 +91,7 @@ def attention_weights(
 
     Raises:
         TypeError: query and key are not floating-point tensors of one dtype (under autocast, which leaves float64
-            alone, they may differ in others), or the mask is not boolean.
+            alone, they may differ in others), the mask is not boolean, or the bias is not floating-point.
         ValueError: shapes or devices that do not fit, with both named.
 
     Source: Vaswani et al. (2017), equation 1.
@@ -96,20 +99,37 @@ def attention_weights(
     >>> attention_weights(torch.zeros(1, 4), torch.randn(2, 4)).tolist()
     [[0.5, 0.5]]
     """
-    check_attn_mask(attn_mask, query, check_query_key(query, key))
-    return unchecked_weights(query, key, attn_mask, is_causal, scale)
+    weights_shape = check_query_key(query, key)
+    check_attn_mask(attn_mask, query, weights_shape)
+    check_bias(attn_bias, query, weights_shape)
+    return unchecked_weights(query, key, attn_mask, is_causal, scale, attn_bias)
 
 
 def unchecked_weights(
-    query: Tensor, key: Tensor, attn_mask: Tensor | None, is_causal: bool = False, scale: float | None = None
+    query: Tensor,
+    key: Tensor,
+    attn_mask: Tensor | None,
+    is_causal: bool = False,
+    scale: float | None = None,
+    attn_bias: Tensor | None = None,
 ) -> Tensor:
     """:func:`attention_weights` without its checks."""
     scale = 1 / math.sqrt(max(query.size(-1), 1)) if scale is None else scale
+    scores = _scores(query, key, scale)
+    if attn_bias is not None:
+        scores = scores + attn_bias
+        attn_mask = visible(attn_mask, attn_bias)
     if is_causal and attn_mask is None:
-        return _overwriting_causal_softmax(_scores(query, key, scale)).to(query.dtype)
+        return _overwriting_causal_softmax(scores).to(query.dtype)
     if is_causal:
         attn_mask = attn_mask & lower_triangle(query.size(-2), key.size(-2), device=query.device)
-    return unchecked_softmax(_scores(query, key, scale), attn_mask).to(query.dtype)
+    return unchecked_softmax(scores, attn_mask).to(query.dtype)
+
+
+def visible(attn_mask: Tensor | None, attn_bias: Tensor) -> Tensor:
+    """What the mask shows and the bias does not hide: a bias of −∞ is a mask's False."""
+    shown = attn_bias != -math.inf
+    return shown if attn_mask is None else attn_mask & shown
 
 
 def scaled_dot_product_attention(
@@ -121,6 +141,7 @@ def scaled_dot_product_attention(
     is_causal: bool = False,
     *,
     scale: float | None = None,
+    attn_bias: Tensor | None = None,
 ) -> Tensor:
     """Average the values by how well their keys match each query: ``softmax(query · keyᵀ / √D) · value``.
 
@@ -138,6 +159,8 @@ def scaled_dot_product_attention(
         dropout_p: probability of dropping a weight; applied whenever it is not 0, so pass 0 to evaluate.
         is_causal: also hide the keys after the query's own position.
         scale: factor on the scores; 1/√D when not given.
+        attn_bias: numbers that are added to the scaled scores, broadcastable to (…, L, S); −∞ hides a key. PyTorch's
+            function takes them as a floating-point ``attn_mask``.
 
     Returns:
         output (…, L, Dv); of the inputs' dtype, or of autocast's where that is on.
@@ -152,10 +175,12 @@ def scaled_dot_product_attention(
     >>> scaled_dot_product_attention(query, key, torch.tensor([[10.0], [5.0]])).tolist()
     [[7.5]]
     """
-    check_attn_mask(attn_mask, query, check_query_key(query, key))
+    weights_shape = check_query_key(query, key)
+    check_attn_mask(attn_mask, query, weights_shape)
+    check_bias(attn_bias, query, weights_shape)
     check_value(query, key, value)
     check_probability("dropout_p", dropout_p)
-    weights = unchecked_weights(query, key, attn_mask, is_causal, scale)
+    weights = unchecked_weights(query, key, attn_mask, is_causal, scale, attn_bias)
     return F.dropout(weights, dropout_p) @ value
 
 

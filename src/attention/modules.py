@@ -4,6 +4,7 @@ Dimensions: B batch, H heads, L queries, S keys, E width, D = E / H width of a h
 """
 
 import math
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
@@ -13,14 +14,16 @@ from attention.arguments import (
     broadcast,
     check_attn_mask,
     check_batches,
+    check_bias,
     check_count,
+    check_positions,
     check_probability,
     check_projectable,
     check_same,
     check_value,
     shapes,
 )
-from attention.functional import unchecked_softmax, unchecked_weights
+from attention.functional import unchecked_softmax, unchecked_weights, visible
 from attention.masks import lower_triangle, with_heads
 
 
@@ -36,9 +39,11 @@ class MultiHeadAttention(nn.Module):
         num_heads: number of heads H.
         dropout: probability of dropping a weight in training.
         bias: whether the four projections add a bias.
+        rotate: turns queries and keys, not values, by their positions before they meet: :func:`attention.rotate`, or
+            any function of (B, H, L, D) and positions (L,), (B, 1, L) or None, for 0, 1, 2, ….
 
     Raises:
-        TypeError: a count is not an integer.
+        TypeError: a count is not an integer, or ``rotate`` is not a function.
         ValueError: a count is not positive, E is not a multiple of H, or ``dropout`` lies outside 0 … 1.
 
     Source: Vaswani et al. (2017), section 3.2.2.
@@ -49,15 +54,26 @@ class MultiHeadAttention(nn.Module):
     (torch.Size([1, 5, 6]), torch.Size([1, 2, 5, 5]))
     """
 
-    def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True) -> None:
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        *,
+        rotate: Callable[[Tensor, Tensor | None], Tensor] | None = None,
+    ) -> None:
         super().__init__()
         check_count("embed_dim", embed_dim, least=1)
         check_count("num_heads", num_heads, least=1)
         check_probability("dropout", dropout)
         if embed_dim % num_heads:
             raise ValueError(f"embed_dim must be a multiple of num_heads, found {embed_dim} and {num_heads}")
+        if rotate is not None and not callable(rotate):
+            raise TypeError(f"rotate must be a function such as attention.rotate, found {rotate!r}")
         self.num_heads = num_heads
         self.dropout = dropout
+        self.rotate = rotate
         self.q_proj = nn.Linear(embed_dim, embed_dim, bias)
         self.k_proj = nn.Linear(embed_dim, embed_dim, bias)
         self.v_proj = nn.Linear(embed_dim, embed_dim, bias)
@@ -76,12 +92,16 @@ class MultiHeadAttention(nn.Module):
         attn_mask: Tensor | None = None,
         is_causal: bool = False,
         need_weights: bool = False,
+        *,
+        attn_bias: Tensor | None = None,
+        query_positions: Tensor | None = None,
+        key_positions: Tensor | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Attend with every head.
 
         Without weights PyTorch's fused kernel does it, which never forms the L × S matrices, so that memory grows
-        linearly with the length. A mask together with ``is_causal`` still becomes one boolean a query and key, and on
-        the CPU PyTorch has no fused kernel for dropout.
+        linearly with the length. A mask together with ``is_causal`` still becomes one boolean a query and key, a bias
+        one number, rounded to the queries' dtype, and on the CPU PyTorch has no fused kernel for dropout.
 
         Args:
             query: (B, L, E).
@@ -90,6 +110,11 @@ class MultiHeadAttention(nn.Module):
             attn_mask: bool, True = may attend, of shape (L, S), (B, 1 or L, S) or (B, 1 or H, 1 or L, S).
             is_causal: also hide the keys after the query's own position (aligned at the top left).
             need_weights: also return the weights.
+            attn_bias: numbers that are added to the scaled scores, of a shape that broadcasts to (B, H, L, S), such as
+                the (H, L, S) of :func:`attention.alibi_bias`; −∞ hides a key.
+            query_positions: where the queries stand, (L,) or (B, L), for a layer with ``rotate``; 0, 1, 2, … when not
+                given. New queries that meet S − L kept keys stand at S − L, S − L + 1, ….
+            key_positions: where the keys stand, (S,) or (B, S), likewise.
 
         Returns:
             output (B, L, E), and weights (B, H, L, S) from before dropout, or None. A query that may attend to
@@ -98,23 +123,29 @@ class MultiHeadAttention(nn.Module):
 
         Raises:
             TypeError: a tensor of another dtype than the module's (under autocast any but float64 will do), or a mask
-                that is not boolean.
-            ValueError: shapes or devices that do not fit.
+                that is not boolean, a bias that is not floating-point, or positions that are not numbers.
+            ValueError: shapes or devices that do not fit, or positions for a layer without ``rotate``.
         """
         check_batches(query, key, value, self.q_proj)
+        weights_shape = query.size(0), self.num_heads, query.size(1), key.size(1)
         if attn_mask is not None:
-            attn_mask = with_heads(attn_mask, (query.size(0), self.num_heads, query.size(1), key.size(1)))
+            attn_mask = with_heads(attn_mask, weights_shape)
             check_same("device", query=query, attn_mask=attn_mask)
+        check_bias(attn_bias, query, weights_shape)
+        query_positions = self._with_heads("query_positions", query_positions, query)
+        key_positions = self._with_heads("key_positions", key_positions, key)
         q = self._split(self.q_proj(query))  # (B, H, L, D)
         k = self._split(self.k_proj(key))  # (B, H, S, D)
         v = self._split(self.v_proj(value))  # (B, H, S, D)
+        if self.rotate is not None:
+            q, k = self.rotate(q, query_positions), self.rotate(k, key_positions)
         dropout_p = self.dropout if self.training else 0.0
         weights = None
         if need_weights:
-            weights = unchecked_weights(q, k, attn_mask, is_causal)  # (B, H, L, S)
+            weights = unchecked_weights(q, k, attn_mask, is_causal, attn_bias=attn_bias)  # (B, H, L, S)
             heads = F.dropout(weights, dropout_p) @ v  # (B, H, L, D)
         else:
-            heads = _fused_attention(q, k, v, attn_mask, dropout_p, is_causal)  # (B, H, L, D)
+            heads = _fused_attention(q, k, v, attn_mask, attn_bias, dropout_p, is_causal)  # (B, H, L, D)
         return self.out_proj(heads.transpose(1, 2).flatten(2)), weights  # (B, L, E)
 
     @classmethod
@@ -158,6 +189,15 @@ class MultiHeadAttention(nn.Module):
         """(B, L, E) → (B, H, L, D): the heads' columns apart, then the heads before the tokens."""
         B, L, E = tensor.shape
         return tensor.view(B, L, self.num_heads, E // self.num_heads).transpose(1, 2)
+
+    def _with_heads(self, name: str, positions: Tensor | None, tokens: Tensor) -> Tensor | None:
+        """Positions (L,) as they are, (B, L) → (B, 1, L); raise if they do not fit the tokens."""
+        if positions is None:
+            return None
+        if self.rotate is None:
+            raise ValueError(f"{name} are for a layer that was made with rotate, found one without")
+        check_positions(name, positions, tokens.shape[:-1], tokens.device)
+        return positions.unsqueeze(1) if positions.dim() == 2 else positions
 
 
 class AdditiveAttention(nn.Module):
@@ -253,15 +293,27 @@ class AdditiveAttention(nn.Module):
 
 
 def _fused_attention(
-    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float, is_causal: bool
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None,
+    attn_bias: Tensor | None,
+    dropout_p: float,
+    is_causal: bool,
 ) -> Tensor:
     """PyTorch's kernel, asked for what it can do: one kind of mask, and something to see for each query."""
-    if attn_mask is None:
+    if attn_mask is None and attn_bias is None:
         return F.scaled_dot_product_attention(query, key, value, None, dropout_p, is_causal)
+    if attn_bias is not None:
+        attn_mask = visible(attn_mask, attn_bias)
     if is_causal:
         attn_mask = attn_mask & lower_triangle(query.size(-2), key.size(-2), device=query.device)
     is_blind = ~attn_mask.any(-1, keepdim=True)  # such a row is zeros or NaN, as the version and the device have it
-    output = F.scaled_dot_product_attention(query, key, value, attn_mask | is_blind, dropout_p)
+    if attn_bias is None:
+        added = attn_mask | is_blind
+    else:
+        added = attn_bias.to(query.dtype).masked_fill(~attn_mask, -math.inf).masked_fill(is_blind, 0.0)
+    output = F.scaled_dot_product_attention(query, key, value, added, dropout_p)
     return output.masked_fill(is_blind, 0.0)
 
 

@@ -36,6 +36,15 @@ def test_structure_is_native(show):
     assert page.title() == "intact"
 
 
+def test_numbers_are_rounded_as_python_rounds(show):
+    numbers = [0.125, 0.375, -0.125, -0.875, 2.5, 0.5, 1.005, 99.995, 0.0625, -0.001]
+    page = show(explore(lambda: bars(numbers)))
+    shown = page.locator("td .number").all_inner_texts()
+    assert [text.replace("−", "-") for text in shown] == [
+        f"{number:.2f}".replace("-0.00", "0.00") for number in numbers
+    ]
+
+
 def test_keyboard_moves_a_slider_to_its_ends(show):
     page = weights_page(show)
     slider, output = page.locator("input[type=range]"), page.locator("output")

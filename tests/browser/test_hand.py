@@ -107,6 +107,16 @@ def test_an_angle_looks_as_large_as_it_is(show):
     assert math.degrees(math.atan2(y0 - y1, x1 - x0)) == pytest.approx(40, abs=0.2)
 
 
+def test_clouds_of_one_colour_have_marks_of_their_own_and_a_legend(show):
+    clouds = {name: torch.rand(5, 2) for name in ("fruit", "seat", "toy")}
+    page = show(explore(lambda: plane({"new": [1.0, 1.0]}, points=clouds, colors=dict.fromkeys(clouds, "key"))))
+    looks = (
+        "all => all.map(p => (({ strokeWidth, strokeLinecap }) => strokeWidth + strokeLinecap)(getComputedStyle(p)))"
+    )
+    assert len(set(page.locator(".points").evaluate_all(looks))) == 3
+    assert page.locator(".legend span").all_inner_texts() == ["fruit", "seat", "toy"]
+
+
 # ------------------------------------------------------------------------------------------------ links and read-out
 
 
@@ -434,12 +444,13 @@ def test_the_sign_is_seen_in_a_neutral_map(show):
 
 def test_lines_differ_without_colour_and_coincidence_is_said(show):
     x = torch.linspace(0, 1, 11)
-    page = show(explore(lambda: curves(x, {"a": x, "b": x**2, "c": x}, colors=dict.fromkeys("abc", "ink"))))
+    lines = {"a": x, "b": x**2, "c": x, "d": x}
+    page = show(explore(lambda: curves(x, lines, colors=dict.fromkeys(lines, "ink"))))
     dashes = page.locator("path.line[data-name]").evaluate_all(
         "all => all.map(l => getComputedStyle(l).strokeDasharray)"
     )
-    assert len(set(dashes)) == 3
-    assert page.locator(".coincide").inner_text() == "a and c lie on one another."
+    assert len(set(dashes)) == 4
+    assert page.locator(".coincide").inner_text() == "a, c and d lie on one another."
 
 
 def test_a_control_without_effect_says_so(show):

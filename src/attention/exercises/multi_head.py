@@ -429,11 +429,11 @@ contributions = Exercise(
     mistakes=(
         Mistake(
             lambda heads, out_weight: (heads @ _slices(heads, out_weight)).sum(dim=0),
-            "This is the whole output, the sum of all shares. Leave the heads apart: (H, L, P).",
+            "This is the whole output, the sum of all contributions. Leave the heads apart: (H, L, P).",
         ),
         Mistake(
             lambda heads, out_weight: heads @ _slices(heads, out_weight) / heads.size(0),
-            "You divide by the number of heads. The shares are added, not averaged.",
+            "You divide by the number of heads. The contributions are added, not averaged.",
         ),
         Mistake(
             lambda heads, out_weight: heads @ out_weight.T.unflatten(0, (-1, heads.size(0))).transpose(0, 1),
@@ -456,7 +456,7 @@ contributions = Exercise(
         ),
         Mistake(
             lambda heads, out_weight: (heads @ _slices(heads, out_weight)).sum(dim=0).expand(len(heads), -1, -1),
-            "Every one of your shares is the whole output. Do not add over the heads.",
+            "Every one of your contributions is the whole output. Do not add over the heads.",
         ),
         Mistake(
             lambda heads, out_weight: heads @ _slices(heads, out_weight)[:1],
@@ -464,7 +464,7 @@ contributions = Exercise(
         ),
         Mistake(
             _without_each,
-            "This is what remains of the output *without* each head. The head's own share is wanted.",
+            "This is what remains of the output *without* each head. The head's own contribution is wanted.",
         ),
         Mistake(
             lambda heads, out_weight: (heads @ _slices(heads, out_weight)).transpose(0, 1),

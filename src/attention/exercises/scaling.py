@@ -33,7 +33,7 @@ head_weights = Exercise(
     mistakes=(
         Mistake(
             lambda query, key: _divided_by(math.sqrt(query.size(0) * query.size(2)), query, key),
-            "You divide by the root of H · D, here the width of the model. A product is summed over the D numbers of "
+            "You divide by the root of H · D, the width of the model. A score is a sum over the D components of "
             "one head, so D alone goes under the root.",
         ),
         Mistake(
@@ -46,23 +46,23 @@ head_weights = Exercise(
         ),
         Mistake(
             lambda query, key: _divided_by(math.sqrt(query.size(2) / query.size(0)), query, key),
-            "You divide by the root of D / H. The width of these queries is one head's already.",
+            "You divide by the root of D / H. The width of these queries is already that of one head.",
         ),
         Mistake(
             lambda query, key: _divided_by(math.sqrt(query.size(0)), query, key),
-            "Under your root is H, the number of heads. A product is summed over D.",
+            "Under your root is H, the number of heads. A score is a sum over D components.",
         ),
         Mistake(
             lambda query, key: _divided_by(math.sqrt(query.size(1)), query, key),
-            "Under your root is L, the number of queries. A product is summed over D.",
+            "Under your root is L, the number of queries. A score is a sum over D components.",
         ),
         Mistake(
             lambda query, key: _divided_by(math.sqrt(key.size(1)), query, key),
-            "Under your root is S, the number of keys. A product is summed over D.",
+            "Under your root is S, the number of keys. A score is a sum over D components.",
         ),
         Mistake(
             lambda query, key: _divided_by(1 / math.sqrt(query.size(2)), query, key),
-            "You multiply by the root: divide.",
+            "You multiply by the root. Divide by it.",
         ),
         Mistake(
             lambda query, key: _divided_by(1, query, key) / math.sqrt(query.size(2)),
@@ -106,47 +106,48 @@ effective_keys = Exercise(
     mistakes=(
         Mistake(
             lambda weights: torch.special.entr(weights).sum(dim=1),
-            "This is the entropy itself. e to its power turns it into a number of keys.",
+            "This is the entropy itself. Raise e to this power to get the number of keys.",
         ),
         Mistake(
             lambda weights: (weights * weights.log()).sum(dim=1).exp(),
-            "The sign: a weight's logarithm is negative, and an entropy is not. You have one over the answer.",
+            "The sign is wrong: the logarithm of a weight is negative, and an entropy is not. You have 1 divided by "
+            "the answer.",
         ),
         Mistake(
             lambda weights: 2 ** torch.special.entr(weights).sum(dim=1),
-            "The bases do not match: with the natural logarithm the power is one of e, with log2 one of 2.",
+            "The bases do not match. With the natural logarithm, raise e to the entropy; with log2, raise 2 to it.",
         ),
         Mistake(
             lambda weights: 10 ** torch.special.entr(weights).sum(dim=1),
-            "The bases do not match: with the natural logarithm the power is one of e, with log10 one of 10.",
+            "The bases do not match. With the natural logarithm, raise e to the entropy; with log10, raise 10 to it.",
         ),
         Mistake(
             lambda weights: -(weights * weights.log2()).sum(dim=1),
-            "This is the entropy itself, in bits. Two to its power turns it into a number of keys.",
+            "This is the entropy itself, in bits. Raise 2 to this power to get the number of keys.",
         ),
         Mistake(
             lambda weights: (-(weights * weights.log2()).sum(dim=1)).exp(),
-            "The bases do not match: with log2 the power is one of 2, with the natural logarithm one of e.",
+            "The bases do not match. With log2, raise 2 to the entropy; with the natural logarithm, raise e to it.",
         ),
         Mistake(
             lambda weights: -(weights * weights.log()).sum(dim=1).exp(),
-            "The minus stands outside of the power: it belongs to the entropy, before exp.",
+            "The minus sign belongs to the entropy, before exp.",
         ),
         Mistake(
             lambda weights: torch.special.entr(weights).sum(dim=0).exp(),
-            "You sum down the columns. A row is one query's weights: sum along it, to one number a query.",
+            "You sum down the columns. The weights of a query are a row: sum along it, to one number for each query.",
         ),
         Mistake(
             lambda weights: torch.special.entr(weights).sum().exp(),
-            "You sum over all queries at once. Each row has an entropy of its own.",
+            "You sum over all queries at once. Each row has its own entropy.",
         ),
         Mistake(
             lambda weights: torch.special.entr(weights).mean(dim=1).exp(),
-            "An entropy is the sum of its terms; you took their mean.",
+            "An entropy is the sum of its terms. You took their mean.",
         ),
         Mistake(
             lambda weights: 1 / weights.square().sum(dim=1),
-            "One over the sum of squares counts keys too, but it is another count: it agrees only where the weights "
+            "1 divided by the sum of squares is another count of keys. It agrees with this one only where all weights "
             "that are not 0 are equal. Use the entropy.",
         ),
     ),
@@ -170,7 +171,7 @@ score_spread = Exercise(
     mistakes=(
         Mistake(
             lambda weights: weights.log(),
-            "These are the scores, up to a constant a row. Now their standard deviation.",
+            "These are the scores, up to a constant for each row. Now take their standard deviation.",
         ),
         Mistake(
             lambda weights: weights.log().amax(dim=1) - weights.log().amin(dim=1),
@@ -178,7 +179,7 @@ score_spread = Exercise(
         ),
         Mistake(
             lambda weights: weights.std(dim=1),
-            "This is the spread of the weights. Go back to scores first: what undoes a softmax, up to a constant?",
+            "This is the spread of the weights. Go back to the scores first: what undoes a softmax, up to a constant?",
         ),
         Mistake(
             lambda weights: weights.log().std(dim=0),
@@ -186,12 +187,12 @@ score_spread = Exercise(
         ),
         Mistake(
             lambda weights: weights.log().std(),
-            "This is one number for the whole map. Each row's scores are known up to a constant of its own, so rows "
-            "may not be mixed.",
+            "This is one number for all rows together. The scores of each row are known only up to a constant of that "
+            "row, so treat each row by itself.",
         ),
         Mistake(
             lambda weights: weights.log().std(dim=1, correction=0),
-            "Nearly: you divide by S. Divide by S − 1, as torch.std does of itself.",
+            "Nearly: you divide by S. Divide by S − 1, as torch.std does by default.",
         ),
         Mistake(
             lambda weights: weights.log().var(dim=1),

@@ -1,4 +1,4 @@
-"""The exercises of chapter 10, additive attention at work."""
+"""The exercises of chapter 10, additive attention at work, and a decoder that writes."""
 
 import math
 from collections.abc import Callable
@@ -240,6 +240,90 @@ alignment = Exercise(
         Mistake(
             lambda weights: weights.argmax(dim=2).float(),
             "The values are right, but places are whole numbers.",
+        ),
+    ),
+)
+
+
+PAD, START, END = range(3)  # as :mod:`attention.seq2seq` has them
+
+
+def _write(step: Callable, state: Tensor, max_steps: int) -> Tensor:
+    rows = []
+    for row in range(len(state)):  # one answer at a time
+        token, row_state, ids = START, state[row : row + 1], []
+        while len(ids) < max_steps and token != END:
+            logits, row_state = step(torch.tensor([token]), row_state)
+            token = int(logits.argmax())
+            ids.append(token)
+        rows.append(torch.tensor(ids + [PAD] * (max_steps - len(ids))))
+    return torch.stack(rows)
+
+
+def _draw_decoder(generator: torch.Generator) -> tuple:
+    batch, width, size = primes(generator, 3)
+    table = torch.randn(size + 3, width, generator=generator)  # an embedding for each token
+    maps = torch.randn(width, width, generator=generator), torch.randn(width, size + 3, generator=generator)
+    clock = torch.arange(batch) / batch * 6 + torch.rand((), generator=generator)  # answers of different lengths
+    state = torch.cat([clock[:, None], torch.randn(batch, width, generator=generator)], dim=1)
+
+    def step(token: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        clock, hidden = state[:, :1] + 1, torch.tanh(state[:, 1:] @ maps[0] + table[token])
+        logits = torch.tanh(hidden @ maps[1])  # between -1 and 1
+        logits[:, [PAD, START]] = -9.0  # never the likeliest
+        logits[:, [END]] = clock - 6  # the likeliest when the clock has run up to 7, at the latest
+        return logits, torch.cat([clock, hidden], dim=1)
+
+    return step, state, 13
+
+
+def _decoded(step: Callable, state: Tensor, max_steps: int, *, start=START, feed=True, keep=True, pads=True) -> Tensor:
+    """Greedy decoding of all rows together, or a mistaken one."""
+    token = torch.full((len(state),), start)
+    is_done, ids = torch.zeros(len(state), dtype=torch.bool), []
+    for _ in range(max_steps):
+        logits, following = step(token, state)
+        best = logits.argmax(dim=1)
+        state = following if keep else state
+        token = best if feed else token
+        ids.append(best.masked_fill(is_done & pads, PAD))
+        is_done = is_done | (best == END)
+    return torch.stack(ids, dim=1)
+
+
+def _without_end(step: Callable, state: Tensor, max_steps: int) -> Tensor:
+    ids = _decoded(step, state, max_steps)
+    return ids.masked_fill(ids == END, PAD)
+
+
+greedy = Exercise(
+    "greedy",
+    _write,
+    _draw_decoder,
+    mistakes=(
+        Mistake(
+            lambda step, state, max_steps: _decoded(step, state, max_steps, pads=False),
+            "A row goes on after its end token (2). Remember which rows have ended, and write 0 there.",
+        ),
+        Mistake(
+            lambda step, state, max_steps: _decoded(step, state, max_steps, keep=False),
+            "Each step begins again from the first state. Hand on the state that the step returns.",
+        ),
+        Mistake(
+            lambda step, state, max_steps: _decoded(step, state, max_steps, feed=False),
+            "Each step reads the start token. After the first step it must read the token that was written last.",
+        ),
+        Mistake(
+            lambda step, state, max_steps: _decoded(step, state, max_steps, start=PAD),
+            "You begin with 0, the padding. Before the first token stands the start token, 1.",
+        ),
+        Mistake(
+            _without_end,
+            "The end token itself is lost: a row is padded *after* it. Mark a row as ended when its 2 has been kept.",
+        ),
+        Mistake(
+            lambda step, state, max_steps: _decoded(step, state, max_steps).T,
+            "Your result is (max_steps, B): a row is an answer, a column a step.",
         ),
     ),
 )

@@ -35,45 +35,45 @@ stable_softmax = Exercise(
     mistakes=(
         Mistake(
             lambda scores: _of(scores.exp()),
-            "This is the formula as written: powers of high scores overflow to ∞, those of low ones are all 0, and "
-            "neither ∞/∞ nor 0/0 is a number.",
+            "This is the formula as written. The exponentials of high scores overflow to ∞, those of low scores are "
+            "all 0, and ∞/∞ and 0/0 are NaN.",
         ),
         Mistake(
             lambda scores: _of((scores - scores.max()).exp()),
-            "You subtract the largest score of all. A row that lies far below it has only powers of 0 left: subtract "
-            "each row's own largest.",
+            "You subtract the largest score of all rows. In a row that lies far below it, every exponential is 0. "
+            "Subtract each row's own largest score.",
         ),
         Mistake(
             lambda scores: _of((scores - scores.max(dim=0).values).exp()),
-            "You subtract the largest of each column. That is not the same number for all scores of a row, so it does "
-            "not cancel: take the largest along a row, dim=1.",
+            "You subtract the largest score of each column. It is not the same number for all scores of a row, so it "
+            "does not cancel. Take the largest along a row, dim=1.",
         ),
         Mistake(
             lambda scores: _of((scores - scores.mean(dim=1, keepdim=True)).exp()),
-            "All is NaN: did you subtract a row's mean, or its smallest score? One score of −∞ makes either −∞, and "
-            "without one the large powers would stay large. Subtract the largest.",
+            "Everything is NaN. Did you subtract a row's mean, or its smallest score? One score of −∞ makes both of "
+            "them −∞. Subtract the largest score.",
         ),
         Mistake(
             lambda scores: _of(scores.clamp(-80, 80).exp()),
-            "Clamping keeps the powers finite, and makes all scores beyond the bound equal: their differences are what "
-            "the weights are made of.",
+            "Clamping keeps the exponentials finite, but it makes all scores beyond the bound equal. The weights "
+            "depend on the differences between the scores, which are lost.",
         ),
         Mistake(
             lambda scores: scores.exp() / (scores.exp().sum(dim=1, keepdim=True) + 1e-9),
-            "A small number in the denominator hides 0/0 and gives weights of 0; ∞/∞ is NaN as before.",
+            "A small number in the denominator hides 0/0 and gives weights of 0. ∞/∞ is NaN as before.",
         ),
         Mistake(
             lambda scores: _of(scores.exp()).nan_to_num(),
-            "Putting 0 in place of NaN hides what went wrong: ∞/∞ stands where a weight should be.",
+            "Replacing NaN by 0 hides what went wrong: the weight of that key was ∞/∞, and it should not be 0.",
         ),
         Mistake(
             lambda scores: (scores - scores.logsumexp(dim=1, keepdim=True)).exp(),
-            "Right on paper. But the logarithm of the sum is as large as the scores and as coarsely rounded, and that "
-            "error goes into every weight. Subtract the largest, and divide by the sum.",
+            "This is right on paper. But the logarithm of the sum is as large as the scores and is rounded as "
+            "coarsely, and its error enters every weight. Subtract the largest score, and divide by the sum.",
         ),
         Mistake(
             lambda scores: (scores - scores.max(dim=1, keepdim=True).values).exp(),
-            "The largest is subtracted and the powers are right: now divide each row by its sum.",
+            "The exponentials are right. Now divide each row by its sum.",
         ),
         Mistake(
             lambda scores: torch.log_softmax(scores, dim=1),
@@ -107,12 +107,12 @@ softmax_jacobian = Exercise(
     mistakes=(
         Mistake(
             lambda weights: torch.diag(weights),
-            "This is the part on the diagonal, without the one that all scores share: the normalising sum depends on "
-            "every score.",
+            "This is only the first term, on the diagonal. The second is missing: the sum in the denominator depends "
+            "on every score.",
         ),
         Mistake(
             lambda weights: torch.diag(weights * (1 - weights)),
-            "The diagonal is right. But raising a score also takes from all other weights: the rest is not 0.",
+            "The diagonal is right. But raising a score also lowers all other weights, so the other entries are not 0.",
         ),
         Mistake(
             lambda weights: -torch.outer(weights, weights),
@@ -124,20 +124,20 @@ softmax_jacobian = Exercise(
         ),
         Mistake(
             lambda weights: torch.diag(weights) - torch.outer(weights, 1 - weights),
-            "Off the diagonal you have α_i(1 − α_j). There a score only acts through the sum: −α_i α_j.",
+            "Off the diagonal your entries are −α_i(1 − α_j). There a score acts only through the sum: −α_i α_j.",
         ),
         Mistake(
             lambda weights: weights * (torch.eye(len(weights)) - weights),
-            "Off the diagonal you have −α_j². There two weights meet, −α_i α_j: row i is to be multiplied by weight i, "
-            "weights[:, None], where `weights *` multiplies columns.",
+            "Off the diagonal you have −α_j², where −α_i α_j is right. Multiply row i by weight i, with "
+            "weights[:, None]; `weights *` multiplies the columns.",
         ),
         Mistake(
             lambda weights: torch.eye(len(weights)) - weights,
-            "This is the derivative of ln α. Each row is to be multiplied by its weight.",
+            "This is the derivative of ln α. Multiply each row by its weight.",
         ),
         Mistake(
             lambda weights: weights * (1 - weights),
-            "This is the derivative of each weight by its own score alone. All pairs are wanted, (S, S).",
+            "This is the derivative of each weight by its own score only. Return all pairs, (S, S).",
         ),
     ),
 )
@@ -178,15 +178,15 @@ answer_gradient = Exercise(
         ),
         Mistake(
             lambda query, key, value: _pulled(query, key, value) / math.sqrt(len(query)),
-            "One root too many: √D divides the scores, and their derivative by the query once.",
+            "You divide by √D once too often. It divides the scores, and then the result once.",
         ),
         Mistake(
             lambda query, key, value: _pulled(query, key, value, scale=1.0) / math.sqrt(len(query)),
-            "The result is divided by √D, and the scores are not.",
+            "You divide the result by √D, but not the scores.",
         ),
         Mistake(
             lambda query, key, value: _pulled(query, key, value, scale=len(key) ** -0.5),
-            "Under your root is S, the number of keys. A product is summed over D.",
+            "Under your root is S, the number of keys. A score is a sum over D components.",
         ),
         Mistake(
             lambda query, key, value: _pulled(query, key, value, scale=1.0),
@@ -194,20 +194,20 @@ answer_gradient = Exercise(
         ),
         Mistake(
             lambda query, key, value: (_weights(query, key) * value) @ key / math.sqrt(len(query)),
-            "Each value counts as it departs from the answer: subtract the answer from the values first.",
+            "A pull contains the distance of a value from the answer. Subtract the answer from the values first.",
         ),
         Mistake(
             lambda query, key, value: (value - _weights(query, key) @ value) @ key / math.sqrt(len(query)),
-            "The weights are missing: a key that is not looked at does not pull.",
+            "The weights are missing: a key with weight 0 has no pull.",
         ),
         Mistake(
             lambda query, key, value: (_weights(query, key) * (value - value.mean())) @ key / math.sqrt(len(query)),
-            "You subtract the plain mean of the values. Under weights it is the weighted mean, the answer.",
+            "You subtract the plain mean of the values. Subtract their weighted mean, which is the answer.",
         ),
         Mistake(
             lambda query, key, value: _weights(query, key) * (value - _weights(query, key) @ value),
-            "These are the derivatives by the scores, (S,). By the query it is one number a component, (D,): let each "
-            "of yours count its key.",
+            "These are the derivatives by the scores, (S,). The derivative by the query has one number for each "
+            "component, (D,): multiply each key by its pull, and add.",
         ),
         Mistake(
             lambda query, key, value: -_pulled(query, key, value),

@@ -1,5 +1,7 @@
 // ------------------------------------------------------------------------------------------------ bars
 
+const SHADES = 6; // of a colour, by which the parts of a bar are told apart
+
 function bars(read, hand) {
   const parts = read.first("parts_names") ?? [];
   const caption = make("caption");
@@ -8,7 +10,7 @@ function bars(read, hand) {
     make(
       "td",
       {},
-      make("span", { class: "bar" }, ...parts.map((name, i) => make("i", { "data-part": name, "data-shade": i % 4 }))),
+      make("span", { class: "bar" }, ...parts.map((name, i) => make("i", { "data-part": name, "data-shade": i % SHADES }))),
       make("span", { class: "number" }),
     ),
   );
@@ -19,7 +21,7 @@ function bars(read, hand) {
     make("tbody", {}, ...sides.map((side, row) => make("tr", {}, side, cells[row]))),
   );
   const legend = make("p", { class: "legend" });
-  legend.append(...parts.map((name, i) => make("span", { "data-part": name }, make("i", { class: "patch", "data-shade": i % 4 }), name)));
+  legend.append(...parts.map((name, i) => make("span", { "data-part": name }, make("i", { class: "patch", "data-shade": i % SHADES }), name)));
   const element = make("div", { class: "bars-box" }, table, ...(parts.length ? [legend] : []));
   let now = null;
   let pinned = null;

@@ -119,14 +119,15 @@ function curves(read, hand) {
 
   /** Which lines lie on one another: the eye cannot tell. */
   function coincidence() {
-    const pairs = [];
-    for (let i = 0; i < names.length; i++) {
-      for (let j = 0; j < i; j++) {
-        const near = now.lines[i].every((y, at) => Math.abs(plot.py(y) - plot.py(now.lines[j][at])) < 1);
-        if (near) pairs.push(`${names[j]} and ${names[i]} lie on one another.`);
-      }
-    }
-    return pairs.join(" ");
+    const groups = [];
+    now.lines.forEach((line, i) => {
+      const isNear = ([first]) => line.every((y, at) => Math.abs(plot.py(y) - plot.py(now.lines[first][at])) < 1);
+      const group = groups.find(isNear);
+      if (group) group.push(i);
+      else groups.push([i]);
+    });
+    const together = groups.filter((group) => group.length > 1).map((group) => group.map((i) => names[i]));
+    return together.map((some) => `${some.slice(0, -1).join(", ")} and ${some.at(-1)} lie on one another.`).join(" ");
   }
 
   function drawFrame() {

@@ -75,10 +75,18 @@ const odd = (value) => (Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−�
 /** A number's text with a real minus sign. */
 const typeset = (text) => text.replace(/-(?=[\d.]|inf)/g, "−").replace(/(?<![a-z])inf(?![a-z])/g, "∞");
 
+/** With so many decimals, rounded as Python rounds: what lies in the middle between two goes to the even one. */
+function fixed(value, digits) {
+  const halves = value * 2 ** (digits + 1); // exact, and odd where the value lies in the middle
+  if (!Number.isInteger(halves) || halves % 2 === 0) return value.toFixed(digits);
+  const below = Math.floor(Math.abs(value) * 10 ** digits);
+  return ((Math.sign(value) * (below + (below % 2))) / 10 ** digits).toFixed(digits);
+}
+
 /** A number for a cell: so many decimals, or powers of ten where they would not fit. */
 function brief(value, digits) {
   if (!Number.isFinite(value)) return odd(value);
-  const text = Math.abs(value) >= 1e5 ? value.toExponential(1) : value.toFixed(digits);
+  const text = Math.abs(value) >= 1e5 ? value.toExponential(1) : fixed(value, digits);
   return typeset(text.replace(/^-(?=[0.]*$)/, ""));
 }
 

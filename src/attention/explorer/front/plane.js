@@ -2,6 +2,8 @@
 // Arrows and points with equal axes, so that an angle looks as large as it is. A handle sets controls: dragging an
 // arrow's tip chooses the state whose tip lies nearest to the finger.
 
+const MARKS = 3; // round, square and small: clouds of one colour are told apart by them
+
 function plane(read, hand) {
   const names = read.first("names");
   const pointNames = read.first("point_names");
@@ -17,7 +19,8 @@ function plane(read, hand) {
   const caption = make("figcaption");
   const hint = make("p", { class: "hint" }, handle ? `Drag the tip of ${handle.name}.` : "");
   const many = pointNames.filter((_, i) => read.first(`points_${i}`).length > 2); // too many to be named one by one
-  const legend = make("p", { class: "legend" }, ...many.map((name) => make("span", {}, make("i", { class: "dot", "aria-hidden": "true" }), name)));
+  const legend = make("p", { class: "legend" }, ...many.map((name, i) => make("span", {}, make("i", { class: "dot", "data-mark": i % MARKS, "aria-hidden": "true" }), name)));
+  many.forEach((name, i) => set(clouds[pointNames.indexOf(name)], { "data-mark": i % MARKS }));
   const figure = make("figure", { class: "plane" }, caption, svg, ...(many.length ? [legend] : []), ...(handle ? [hint] : []));
   let now = null;
   let pinned = null;

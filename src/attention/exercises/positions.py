@@ -1,0 +1,250 @@
+"""The exercises of chapter 8, positions."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from attention.exercises.exercise import Exercise, Mistake, primes
+
+BASE = 10000.0
+
+
+def _sinusoids(positions: Tensor, dim: int) -> Tensor:
+    columns = []
+    for i in range(dim // 2):
+        angle = positions / BASE ** (2 * i / dim)
+        columns += [angle.sin(), angle.cos()]
+    return torch.stack(columns, dim=1)
+
+
+def _draw_positions(generator: torch.Generator) -> tuple:
+    length, pairs = primes(generator, 2)
+    return 30 * torch.rand(length, generator=generator), 2 * pairs
+
+
+def _waves(positions: Tensor, dim: int, step: float = 2.0) -> Tensor:
+    """The angles (L, dim / 2); with another step, of other wavelengths."""
+    return positions[:, None] / BASE ** (step * torch.arange(dim // 2) / dim)
+
+
+def _paired(first: Tensor, second: Tensor) -> Tensor:
+    return torch.stack([first, second], dim=-1).flatten(1)
+
+
+def _column_numbers(positions: Tensor, dim: int) -> Tensor:
+    """Every column has a wavelength of its own, so that a sine and its cosine do not belong together."""
+    angles = positions[:, None] / BASE ** (torch.arange(dim) / dim)
+    return torch.where(torch.arange(dim) % 2 == 0, angles.sin(), angles.cos())
+
+
+sinusoids = Exercise(
+    "sinusoids",
+    _sinusoids,
+    _draw_positions,
+    mistakes=(
+        Mistake(
+            lambda positions, dim: torch.cat([_waves(positions, dim).sin(), _waves(positions, dim).cos()], dim=1),
+            "All your sines stand first, then all cosines. Here a sine and its cosine stand side by side.",
+        ),
+        Mistake(
+            lambda positions, dim: _paired(_waves(positions, dim).cos(), _waves(positions, dim).sin()),
+            "Sine and cosine have changed places: the even columns, from 0 on, are sines.",
+        ),
+        Mistake(
+            _column_numbers,
+            "A sine and the cosine beside it need one wavelength: columns 2i and 2i + 1 share the exponent 2i/dim.",
+        ),
+        Mistake(
+            lambda positions, dim: _paired(_waves(positions, dim, 1.0).sin(), _waves(positions, dim, 1.0).cos()),
+            "Your exponents are i/dim, and should be 2i/dim: the wavelengths would end at the root of the base.",
+        ),
+        Mistake(
+            lambda positions, dim: _paired(_waves(positions, dim, -2.0).sin(), _waves(positions, dim, -2.0).cos()),
+            "You multiply by the power of the base. Divide: the later a pair, the slower it turns.",
+        ),
+        Mistake(
+            lambda positions, dim: _paired(_waves(positions, dim).sin(), _waves(positions, dim).sin()),
+            "You have two sines in each pair. The second is a cosine: a sine alone has each value twice a turn.",
+        ),
+        Mistake(
+            lambda positions, dim: _sinusoids(torch.arange(len(positions)) + 0 * positions, dim),
+            "You number the rows 0, 1, 2, …. The positions are given, and may be any numbers.",
+        ),
+        Mistake(
+            lambda positions, dim: _sinusoids(2 * math.pi * positions, dim),
+            "The 2π is too much: the position itself, divided by the power of the base, is the angle.",
+        ),
+    ),
+)
+
+
+def _turned(x: Tensor, positions: Tensor) -> Tensor:
+    rows = []
+    for row, position in zip(x, positions, strict=True):
+        half = len(row) // 2
+        first, second = [], []
+        for i in range(half):
+            angle = position / BASE ** (2 * i / len(row))
+            first.append(row[i] * angle.cos() - row[i + half] * angle.sin())
+            second.append(row[i] * angle.sin() + row[i + half] * angle.cos())
+        rows.append(torch.stack(first + second))
+    return torch.stack(rows)
+
+
+def _rotary_scores(query: Tensor, key: Tensor, query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    return _turned(query, query_positions) @ _turned(key, key_positions).T / math.sqrt(query.size(1))
+
+
+def _draw_rotary(generator: torch.Generator) -> tuple:
+    queries, keys, pairs = primes(generator, 3)
+    query, key = (2 * torch.randn(length, 2 * pairs, generator=generator) for length in (queries, keys))
+    return query, key, *(30 * torch.rand(length, generator=generator) for length in (queries, keys))
+
+
+def _turn(x: Tensor, positions: Tensor, step: float = 2.0, interleaved: bool = False) -> Tensor:
+    angles = _waves(positions, x.size(1), step)
+    cos, sin = angles.cos(), angles.sin()
+    if interleaved:
+        a, b = x[:, 0::2], x[:, 1::2]
+        return _paired(a * cos - b * sin, a * sin + b * cos)
+    a, b = x.chunk(2, dim=1)
+    return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=1)
+
+
+def _scores(query: Tensor, key: Tensor) -> Tensor:
+    return query @ key.T / math.sqrt(query.size(1))
+
+
+rotary_scores = Exercise(
+    "rotary_scores",
+    _rotary_scores,
+    _draw_rotary,
+    mistakes=(
+        Mistake(
+            lambda query, key, i, j: _scores(query, key),
+            "These are the scores without positions: nothing is turned.",
+        ),
+        Mistake(
+            lambda query, key, i, j: _scores(_turn(query, i), key),
+            "Only the queries are turned. Turn the keys as well, each by its own position.",
+        ),
+        Mistake(
+            lambda query, key, i, j: _scores(query, _turn(key, j)),
+            "Only the keys are turned. Turn the queries as well, each by its own position.",
+        ),
+        Mistake(
+            lambda query, key, i, j: _scores(_turn(query, i), _turn(key, -j)),
+            "You turn keys against the queries: the score then depends on the sum of the positions. Turn both the same "
+            "way, and the difference is left.",
+        ),
+        Mistake(
+            lambda query, key, i, j: _scores(_turn(query, i, interleaved=True), _turn(key, j, interleaved=True)),
+            "Your pairs are the columns 2i and 2i + 1. That is the other layout: here i and i + D/2 are a pair.",
+        ),
+        Mistake(
+            lambda query, key, i, j: _scores(_turn(query, i, 1.0), _turn(key, j, 1.0)),
+            "Your exponents are i/D, and should be 2i/D.",
+        ),
+        Mistake(
+            lambda query, key, i, j: _scores(_turn(query, i, 0.0), _turn(key, j, 0.0)),
+            "All your pairs turn at the same speed. Pair i turns by the position divided by 10000^(2i/D).",
+        ),
+        Mistake(
+            lambda query, key, i, j: _turn(query, i) @ _turn(key, j).T,
+            "The turns are right. The scores are not divided by the root of the width.",
+        ),
+        Mistake(
+            lambda query, key, i, j: _scores(query + _sinusoids(i, query.size(1)), key + _sinusoids(j, key.size(1))),
+            "You add sines and cosines. Rotary positions add nothing: each pair of numbers is turned.",
+        ),
+        Mistake(
+            lambda query, key, i, j: _scores(_mirrored(query, i), _mirrored(key, j)),
+            "One sign is wrong: (a, b) becomes (a cos − b sin, a sin + b cos), with one minus.",
+        ),
+    ),
+)
+
+
+def _mirrored(x: Tensor, positions: Tensor) -> Tensor:
+    angles = _waves(positions, x.size(1))
+    a, b = x.chunk(2, dim=1)
+    return torch.cat([a * angles.cos() + b * angles.sin(), a * angles.sin() + b * angles.cos()], dim=1)
+
+
+def _with_alibi(scores: Tensor) -> Tensor:
+    heads, queries, keys = scores.shape
+    result = scores.clone()
+    for head in range(heads):
+        slope = 2 ** (-8 * (head + 1) / heads)
+        for i in range(queries):
+            for j in range(keys):
+                position = keys - queries + i
+                result[head, i, j] = scores[head, i, j] - slope * abs(position - j)
+    return result
+
+
+def _draw_scores(generator: torch.Generator) -> tuple:
+    queries, keys = sorted(primes(generator, 2))
+    heads = (2, 4, 16)[int(torch.randint(3, (), generator=generator))]
+    return (torch.randn(heads, queries, keys, generator=generator),)
+
+
+def _lowered(scores: Tensor, *, slopes: Tensor | None = None, offset: int | None = None, sign: float = -1.0) -> Tensor:
+    """The scores with one step replaced by a wrong one."""
+    heads, queries, keys = scores.shape
+    slopes = _slopes(heads) if slopes is None else slopes
+    offset = keys - queries if offset is None else offset
+    distance = (torch.arange(queries)[:, None] + offset - torch.arange(keys)).abs()
+    return scores + sign * slopes[:, None, None] * distance
+
+
+def _slopes(heads: int, first: int = 1) -> Tensor:
+    return 2.0 ** (-8 * torch.arange(first, heads + first) / heads)
+
+
+def _signed(scores: Tensor) -> Tensor:
+    heads, queries, keys = scores.shape
+    distance = torch.arange(queries)[:, None] + keys - queries - torch.arange(keys)
+    return scores - _slopes(heads)[:, None, None] * distance
+
+
+with_alibi = Exercise(
+    "with_alibi",
+    _with_alibi,
+    _draw_scores,
+    mistakes=(
+        Mistake(
+            lambda scores: _lowered(scores, offset=0),
+            "Your first query stands at position 0. The queries are the *last* L of S tokens: query 0 is at S − L.",
+        ),
+        Mistake(
+            lambda scores: _lowered(scores, sign=1.0),
+            "Your scores rise with the distance: the bias is to be subtracted.",
+        ),
+        Mistake(
+            lambda scores: _lowered(scores, slopes=torch.full((scores.size(0),), 2.0 ** (-8 / scores.size(0)))),
+            "All your heads have the first head's slope. Head h, counted from 1, has 2^(−8h/H).",
+        ),
+        Mistake(
+            lambda scores: _lowered(scores, slopes=_slopes(scores.size(0), first=0)),
+            "Your first slope is 1: count the heads from 1, so that the first slope is 2^(−8/H).",
+        ),
+        Mistake(
+            lambda scores: _lowered(scores, slopes=2.0 ** -torch.arange(1.0, scores.size(0) + 1)),
+            "Your slopes are 1/2, 1/4, 1/8, …, which are right for eight heads only. In general it is 2^(−8h/H).",
+        ),
+        Mistake(
+            lambda scores: _lowered(scores, slopes=_slopes(scores.size(0)).flip(0)),
+            "Your slopes come in the opposite order: the first head has the largest.",
+        ),
+        Mistake(
+            _signed,
+            "The scores of later keys rise with their distance. Take the distance without its sign.",
+        ),
+        Mistake(
+            lambda scores: _lowered(scores) - scores,
+            "That is the bias alone. Add it to the scores.",
+        ),
+    ),
+)

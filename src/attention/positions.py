@@ -1,0 +1,178 @@
+"""What tells attention where a token stands: waves added to it, a turn of queries and keys, a bias on the scores.
+
+Dimensions: … leading (batch, heads), H heads, L queries, S keys, E width, D width of a head.
+"""
+
+import torch
+from torch import Tensor
+
+from attention.arguments import check_count, check_integer, check_matrix, check_positions, check_positive, shapes
+
+LAYOUTS = ("halves", "interleaved")
+
+
+def sinusoidal_positions(length: int, dim: int, *, base: float = 10000.0, device=None, dtype=None) -> Tensor:
+    """One vector for each position, made of sines and cosines of dim / 2 wavelengths, to be added to the tokens.
+
+    ``positions[p, 2i] = sin(p / base^(2i / dim))`` and ``positions[p, 2i + 1] = cos(p / base^(2i / dim))``. The dot
+    product of two rows depends on their distance alone. Computed in float64 and then rounded.
+
+    Args:
+        length: number of positions L, from 0 on.
+        dim: width E, even.
+        base: the wavelengths, in tokens, run from 2π up to nearly 2π · ``base``.
+        device: where to make them.
+        dtype: a floating-point type; PyTorch's default when not given.
+
+    Returns:
+        (L, E).
+
+    Raises:
+        TypeError: a count is not an integer.
+        ValueError: a count is negative, ``dim`` is not even, or ``base`` is not positive.
+
+    Source: Vaswani et al. (2017), section 3.5.
+
+    >>> sinusoidal_positions(3, 2)
+    tensor([[ 0.0000,  1.0000],
+            [ 0.8415,  0.5403],
+            [ 0.9093, -0.4161]])
+    """
+    check_count("length", length)
+    check_count("dim", dim)
+    check_positive("base", base)
+    if dim % 2:
+        raise ValueError(f"dim must be even, a sine and a cosine for each wavelength, found {dim}")
+    angles = _angles(torch.arange(length, device=device), dim, base)  # (L, E / 2)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2).to(dtype or torch.get_default_dtype())
+
+
+def rotate(x: Tensor, positions: Tensor | None = None, *, base: float = 10000.0, layout: str = "halves") -> Tensor:
+    """Turn each pair of numbers of each row by an angle that grows with the row's position (rotary positions).
+
+    Pair i of a row at position p, ``(a, b)``, becomes ``(a cos φ − b sin φ, a sin φ + b cos φ)`` with
+    ``φ = p / base^(2i / D)``. If queries and keys are both turned, their dot products depend on the distance of their
+    positions alone. Values are not turned. The angles are computed in float64 (on MPS, which lacks it, in float32), the
+    products in float32 or better; at position 10⁶ half precision could not tell one angle from the next.
+
+    Args:
+        x: queries or keys, (…, L, D), with D even.
+        positions: whole numbers or fractions, (L,), or with all dimensions of x but the last, each of x's size or 1;
+            0, 1, 2, … when not given. New queries that meet S − L kept keys stand at S − L, S − L + 1, ….
+        base: the wavelengths, in tokens, run from 2π up to nearly 2π · ``base``.
+        layout: which numbers form a pair: ``"halves"``, i and i + D / 2, or ``"interleaved"``, 2i and 2i + 1. Weights
+            trained with one of them mean nothing to the other.
+
+    Returns:
+        (…, L, D), of x's dtype; each row is as long as before.
+
+    Raises:
+        TypeError: x is not a floating-point tensor, or the positions are not a tensor of numbers.
+        ValueError: D is not even, the positions do not fit x, ``base`` is not positive, or there is no such layout.
+
+    Source: Su et al. (2021), section 3.2, which has the pairs interleaved.
+
+    >>> query, key = torch.randn(2, 7, 8, dtype=torch.float64)
+    >>> scores = rotate(query) @ rotate(key).mT
+    >>> later = torch.arange(7) + 100
+    >>> torch.allclose(rotate(query, later) @ rotate(key, later).mT, scores)
+    True
+    """
+    check_matrix("x", x)
+    check_positive("base", base)
+    if layout not in LAYOUTS:
+        raise ValueError(f"layout must be one of {', '.join(LAYOUTS)}, found {layout!r}")
+    if x.size(-1) % 2:
+        raise ValueError(f"x must have an even width, to be turned in pairs, found {shapes(x=x)}")
+    if positions is None:
+        positions = torch.arange(x.size(-2), device=x.device)
+    else:
+        check_positions("positions", positions, x.shape[:-1], x.device)
+    angles = _angles(positions, x.size(-1), base)  # (…, L, D / 2)
+    dtype = torch.promote_types(x.dtype, torch.float32)
+    cos, sin = angles.cos().to(dtype), angles.sin().to(dtype)
+    if layout == "halves":
+        a, b = x.chunk(2, dim=-1)  # each (…, L, D / 2)
+        turned = torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
+    else:
+        a, b = x[..., 0::2], x[..., 1::2]
+        turned = torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
+    return turned.to(x.dtype)
+
+
+def alibi_slopes(num_heads: int, *, device=None, dtype=None) -> Tensor:
+    """By how much one token of distance lowers a score in each head, for :func:`alibi_bias`.
+
+    For a power of two they are ``2^(−8h/H)``, h = 1 … H. For other numbers they are those of the power of two below,
+    followed by every other one of twice that power's.
+
+    Args:
+        num_heads: number of heads H.
+        device: where to make them.
+        dtype: a floating-point type; PyTorch's default when not given.
+
+    Returns:
+        (H,).
+
+    Raises:
+        TypeError, ValueError: the count is not an integer, or below 1.
+
+    Source: Press et al. (2022), section 3; for other numbers their published code.
+
+    >>> alibi_slopes(3).tolist()
+    [0.0625, 0.00390625, 0.25]
+    """
+    check_count("num_heads", num_heads, least=1)
+    power = 1 << (num_heads.bit_length() - 1)  # the power of two at or below it
+    exponents = [8 * head / power for head in range(1, power + 1)]
+    exponents += [4 * head / power for head in range(1, 2 * (num_heads - power), 2)]
+    dtype = dtype or torch.get_default_dtype()
+    return torch.tensor([2.0**-exponent for exponent in exponents], device=device, dtype=dtype)
+
+
+def alibi_bias(
+    num_heads: int, length: int, key_length: int | None = None, *, offset: int = 0, device=None, dtype=None
+) -> Tensor:
+    """Lower each score in proportion to the distance of query and key: a bias to be added to the scaled scores.
+
+    ``bias[h, i, j] = −slope_h · |i + offset − j|``, with the slopes of :func:`alibi_slopes`.
+
+    Args:
+        num_heads: number of heads H.
+        length: number of queries L.
+        key_length: number of keys S; L when not given.
+        offset: number of keys that stand before the first query's own, as in :func:`attention.causal_mask`: S − L for
+            L new queries that meet S − L kept keys.
+        device: where to make it.
+        dtype: a floating-point type; PyTorch's default when not given.
+
+    Returns:
+        (H, L, S), the ``attn_bias`` of :class:`attention.MultiHeadAttention`. It hides nothing: a decoder needs the
+        causal mask as well.
+
+    Raises:
+        TypeError: a count is not an integer.
+        ValueError: a count is too small.
+
+    Source: Press et al. (2022), section 3.
+
+    >>> alibi_bias(2, 3)[0]
+    tensor([[ 0.0000, -0.0625, -0.1250],
+            [-0.0625,  0.0000, -0.0625],
+            [-0.1250, -0.0625,  0.0000]])
+    """
+    key_length = length if key_length is None else key_length
+    check_count("length", length)
+    check_count("key_length", key_length)
+    check_integer("offset", offset)
+    slopes = alibi_slopes(num_heads, device=device, dtype=dtype)
+    query, key = torch.arange(length, device=device), torch.arange(key_length, device=device)
+    distance = (query[:, None] + offset - key).abs()  # (L, S)
+    return slopes[:, None, None] * -distance
+
+
+def _angles(positions: Tensor, dim: int, base: float) -> Tensor:
+    """``position / base^(2i / dim)``, (…, dim / 2): exact enough at any position, so not in a model's own dtype."""
+    dtype = torch.float32 if positions.device.type == "mps" else torch.float64
+    pairs = torch.arange(0, dim, 2, device=positions.device, dtype=dtype)
+    return positions.to(dtype).unsqueeze(-1) * base ** (-pairs / dim)

@@ -1,0 +1,302 @@
+"""Positions against the papers' formulas: one number at a time, complex numbers, published slopes."""
+
+import cmath
+import functools
+import itertools
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.testing import assert_close
+
+from attention import MultiHeadAttention, alibi_bias, alibi_slopes, attention_weights, rotate, sinusoidal_positions
+from refusals import HERE, mistakes, refuses
+
+SEEDS = st.integers(0, 2**32 - 1)
+LAYOUTS = ["halves", "interleaved"]
+HALVES = [torch.float16, torch.bfloat16]
+
+assert_equal = functools.partial(assert_close, rtol=0, atol=0)
+both_layouts = pytest.mark.parametrize("layout", LAYOUTS)
+
+
+# Sinusoids
+
+
+@given(L=st.integers(0, 9), pairs=st.integers(0, 6), base=st.sampled_from([10000.0, 100.0, 5e5]))
+def test_sinusoids_are_the_paper_s_formula(L, pairs, base):
+    """PE(pos, 2i) = sin(pos / base^(2i/d)), PE(pos, 2i + 1) = cos(…)."""
+    expected = torch.zeros(L, 2 * pairs, dtype=torch.float64)
+    for pos, i in itertools.product(range(L), range(pairs)):
+        angle = pos / base ** (2 * i / (2 * pairs))
+        expected[pos, 2 * i], expected[pos, 2 * i + 1] = math.sin(angle), math.cos(angle)
+    assert_close(sinusoidal_positions(L, 2 * pairs, base=base, dtype=torch.float64), expected)
+
+
+def test_sinusoids_by_hand():
+    """Width 4: wavelengths 2π and 200π."""
+    expected = torch.tensor([[0, 1, 0, 1], [0.8415, 0.5403, 0.0100, 1.0000], [0.9093, -0.4161, 0.0200, 0.9998]])
+    assert_close(sinusoidal_positions(3, 4), expected, rtol=0, atol=6e-5)
+
+
+def test_products_of_sinusoids_depend_on_the_distance_alone():
+    rows = sinusoidal_positions(40, 12, dtype=torch.float64)
+    products = rows @ rows.mT
+    for distance in range(40):
+        diagonal = products.diagonal(distance)
+        assert_close(diagonal, diagonal[:1].expand_as(diagonal))
+        waves = [math.cos(distance / 10000 ** (i / 6)) for i in range(6)]
+        assert_close(diagonal[0].item(), sum(waves))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, *HALVES])
+def test_sinusoids_are_rounded_once(dtype):
+    far = sinusoidal_positions(70_000, 8, dtype=dtype)
+    assert far.dtype == dtype
+    assert_equal(far, sinusoidal_positions(70_000, 8, dtype=torch.float64).to(dtype))
+
+
+# Rotary positions
+
+
+def turned_by_complex_numbers(x, positions, base, layout):
+    """Each pair as one complex number, times e^(iφ), in Python's own numbers."""
+    D = x.size(-1)
+    result = torch.empty_like(x)
+    for place in itertools.product(*map(range, x.shape[:-1])):
+        for i in range(D // 2):
+            one, other = (i, i + D // 2) if layout == "halves" else (2 * i, 2 * i + 1)
+            pair = complex(x[(*place, one)], x[(*place, other)])
+            pair *= cmath.exp(1j * positions[place].item() * base ** (-2 * i / D))
+            result[(*place, one)], result[(*place, other)] = pair.real, pair.imag
+    return result
+
+
+@both_layouts
+@given(data=st.data(), base=st.sampled_from([10000.0, 10.0, 5e5]))
+def test_rotary_is_a_product_of_complex_numbers(layout, data, base):
+    *leading, L, pairs = data.draw(st.lists(st.integers(1, 5), min_size=2, max_size=4))
+    torch.manual_seed(data.draw(SEEDS))
+    x = torch.randn(*leading, L, 2 * pairs, dtype=torch.float64)
+    sizes = [size if data.draw(st.booleans()) else 1 for size in (*leading, L)]
+    positions = data.draw(st.sampled_from(["none", "one row", "all rows", "fractions"]))
+    given_positions = {
+        "none": None,
+        "one row": torch.randint(0, 10**6, (L,)),
+        "all rows": torch.randint(-50, 50, sizes),
+        "fractions": 100 * torch.rand(sizes, dtype=torch.float64),
+    }[positions]
+    full = torch.arange(L) if given_positions is None else given_positions
+    expected = turned_by_complex_numbers(x, full.expand(*leading, L), base, layout)
+    assert_close(rotate(x, given_positions, base=base, layout=layout), expected, rtol=1e-8, atol=1e-8)
+
+
+@both_layouts
+def test_gradients_of_rotary_are_the_turn_backwards(layout):
+    x = torch.randn(2, 5, 6, dtype=torch.float64, requires_grad=True)
+    positions = torch.randint(0, 100, (5,))
+    upstream = torch.randn(2, 5, 6, dtype=torch.float64)
+    (found,) = torch.autograd.grad(rotate(x, positions, layout=layout), x, upstream)
+    assert_close(found, turned_by_complex_numbers(upstream, -positions.expand(2, 5), 10000.0, layout))
+    assert torch.autograd.gradcheck(lambda x: rotate(x, positions, layout=layout), x)
+
+
+def test_fractions_of_positions_have_gradients_too():
+    positions = torch.rand(5, dtype=torch.float64, requires_grad=True)
+    x = torch.randn(2, 5, 6, dtype=torch.float64)
+    assert torch.autograd.gradcheck(lambda positions: rotate(x, positions), positions)
+
+
+def test_a_quarter_of_a_turn_by_hand():
+    right_angle = torch.tensor([math.pi / 2], dtype=torch.float64)
+    assert_close(rotate(torch.tensor([[3.0, 4.0]]), right_angle), torch.tensor([[-4.0, 3.0]]))
+
+
+@both_layouts
+def test_the_layouts_are_one_turn_of_exchanged_columns(layout):
+    """Halves is interleaved between a shuffle of the columns and the shuffle back."""
+    x = torch.randn(2, 7, 10)
+    there = torch.arange(10).view(2, 5).T.flatten()  # 0, 5, 1, 6, …
+    assert_close(rotate(x)[..., there], rotate(x[..., there], layout="interleaved"))
+    assert_close(rotate(x, layout=layout).norm(dim=-1), x.norm(dim=-1))
+
+
+@both_layouts
+def test_scores_depend_on_the_distance_alone(layout):
+    query, key = torch.randn(2, 5, 8, dtype=torch.float64)
+    turn = functools.partial(rotate, layout=layout)
+    here = turn(query) @ turn(key).mT
+    there = torch.arange(5) + 12345
+    assert_close(turn(query, there) @ turn(key, there).mT, here)
+    assert not torch.allclose(turn(query, there) @ turn(key).mT, here)
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+@both_layouts
+def test_half_precision_at_position_a_million(dtype, layout):
+    """As float64 has it, rounded: the angles are not those of a position rounded to half precision."""
+    x, far = torch.randn(4, 8).to(dtype), torch.arange(4) + 10**6
+    expected = rotate(x.double(), far, layout=layout)
+    assert_equal(rotate(x, far, layout=layout), expected.to(dtype))
+    assert_close(rotate(x.double(), far, layout=layout), turned_by_complex_numbers(x.double(), far, 10000.0, layout))
+    assert not torch.isfinite(far.to(torch.float16)).any()
+    assert len(set(far.to(torch.bfloat16).tolist())) == 1
+
+
+# A bias that grows with the distance
+
+PUBLISHED = {
+    1: [2**-8],
+    2: [2**-4, 2**-8],
+    8: [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256],
+    12: [*[2.0**-h for h in range(1, 9)], 2**-0.5, 2**-1.5, 2**-2.5, 2**-3.5],
+    16: [2 ** (-h / 2) for h in range(1, 17)],
+}
+
+
+@pytest.mark.parametrize(("heads", "slopes"), PUBLISHED.items())
+def test_slopes_are_the_published_ones(heads, slopes):
+    assert_close(alibi_slopes(heads, dtype=torch.float64), torch.tensor(slopes, dtype=torch.float64))
+
+
+@given(heads=st.integers(1, 70))
+def test_slopes_of_any_number_of_heads_are_those_of_the_authors_code(heads):
+    """As they published it: a geometric sequence for powers of two, and two of them interleaved for others."""
+
+    def slopes(n):
+        start = 2 ** (-(2 ** -(math.log2(n) - 3)))
+        if math.log2(n).is_integer():
+            return [start * start**i for i in range(n)]
+        closest = 2 ** math.floor(math.log2(n))
+        return slopes(closest) + slopes(2 * closest)[0::2][: n - closest]
+
+    assert_close(alibi_slopes(heads, dtype=torch.float64), torch.tensor(slopes(heads), dtype=torch.float64))
+
+
+@given(H=st.integers(1, 9), L=st.integers(0, 6), S=st.integers(0, 6), offset=st.integers(-3, 9))
+def test_the_bias_is_slope_times_distance(H, L, S, offset):
+    slopes = alibi_slopes(H).tolist()
+    expected = torch.zeros(H, L, S)
+    for h, i, j in itertools.product(range(H), range(L), range(S)):
+        expected[h, i, j] = -slopes[h] * abs(i + offset - j)
+    assert_close(alibi_bias(H, L, S, offset=offset), expected)
+    assert_equal(alibi_bias(H, L), alibi_bias(H, L, L))
+
+
+# In the layer, as a cache will use them
+
+
+def test_new_queries_at_their_own_positions_answer_as_the_last_rows_of_the_full_pass():
+    tokens = torch.randn(2, 7, 12, dtype=torch.float64)
+    attend = MultiHeadAttention(12, 3, rotate=rotate).double()
+    bias = functools.partial(alibi_bias, 3, dtype=torch.float64)
+    expected, _ = attend(tokens, tokens, tokens, is_causal=True, attn_bias=bias(7))
+    mask = torch.ones(3, 7, dtype=torch.bool).tril(4)
+    options = {"query_positions": torch.arange(4, 7), "attn_bias": bias(3, 7, offset=4)}
+    output, _ = attend(tokens[:, 4:], tokens, tokens, mask, **options)
+    assert_close(output, expected[:, 4:])
+    output, _ = attend(tokens[:, 4:], tokens, tokens, mask, attn_bias=options["attn_bias"])
+    assert not torch.allclose(output, expected[:, 4:])
+
+
+def test_rotary_in_the_layer_turns_queries_and_keys_of_each_head_and_not_values():
+    tokens, far = torch.randn(2, 5, 12, dtype=torch.float64), torch.randint(0, 99, (2, 5))
+    turn = functools.partial(rotate, base=100.0, layout="interleaved")
+    attend = MultiHeadAttention(12, 3, rotate=turn).double()
+    q, k, v = (layer(tokens).unflatten(-1, (3, 4)) for layer in (attend.q_proj, attend.k_proj, attend.v_proj))
+    heads = []
+    for h in range(3):
+        query = torch.stack([turn(q[b, :, h], far[b]) for b in range(2)])
+        key = torch.stack([turn(k[b, :, h], far[b]) for b in range(2)])
+        heads.append(attention_weights(query, key) @ v[:, :, h])
+    expected = attend.out_proj(torch.cat(heads, dim=-1))
+    for need_weights in (False, True):
+        options = {"query_positions": far, "key_positions": far, "need_weights": need_weights}
+        assert_close(attend(tokens, tokens, tokens, **options)[0], expected)
+
+
+def test_a_module_may_turn_and_is_then_part_of_the_layer():
+    class Turn(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.speed = torch.nn.Parameter(torch.ones(()))
+
+        def forward(self, x, positions):
+            positions = torch.arange(x.size(-2)) if positions is None else positions
+            return rotate(x, self.speed * positions)
+
+    tokens = torch.randn(2, 5, 12)
+    attend, plain = MultiHeadAttention(12, 3, rotate=Turn()), MultiHeadAttention(12, 3, rotate=rotate)
+    plain.load_state_dict(attend.state_dict(), strict=False)
+    output, _ = attend(tokens, tokens, tokens)
+    assert_close(output, plain(tokens, tokens, tokens)[0])
+    output.square().sum().backward()
+    assert attend.rotate.speed.grad != 0
+
+
+# Bad input
+
+
+def ones(*shape, **options):
+    return torch.ones(shape, **options)
+
+
+SINUSOIDS = {"length": 3, "dim": 4}
+WRONG_SINUSOIDS = [
+    (TypeError, "length must be an integer, found 3.0", {"length": 3.0}),
+    (ValueError, "length must be at least 0, found -1", {"length": -1}),
+    (ValueError, "dim must be even, a sine and a cosine for each wavelength, found 5", {"dim": 5}),
+    (ValueError, "base must be positive, found 0", {"base": 0}),
+]
+ROTATE = {"x": ones(2, 3, 5, 8)}
+ROWS = "positions must have shape (5,) or one that broadcasts to (2, 3, 5), found"
+WRONG_ROTATE = [
+    (TypeError, "x must be a floating-point tensor, found torch.int64", {"x": ones(5, 8).long()}),
+    (ValueError, "x must have at least two dimensions, (…, length, width), found (8,)", {"x": ones(8)}),
+    (ValueError, "x must have an even width, to be turned in pairs, found x (5, 7)", {"x": ones(5, 7)}),
+    (ValueError, "base must be positive, found -1.0", {"base": -1.0}),
+    (ValueError, "layout must be one of halves, interleaved, found 'pairs'", {"layout": "pairs"}),
+    (TypeError, "positions must be a tensor of numbers, found int", {"positions": 3}),
+    (TypeError, "positions must be a tensor of numbers, found torch.bool", {"positions": ones(5).bool()}),
+    (ValueError, f"{ROWS} (4,)", {"positions": ones(4)}),
+    (ValueError, f"{ROWS} (3, 5)", {"positions": ones(3, 5)}),
+    (ValueError, f"{ROWS} (3, 2, 5)", {"positions": ones(3, 2, 5)}),
+    (ValueError, "positions must be on the device cpu, found meta", {"positions": ones(5, device="meta")}),
+]
+BIAS = {"num_heads": 2, "length": 3}
+WRONG_BIAS = [
+    (TypeError, "num_heads must be an integer, found 2.0", {"num_heads": 2.0}),
+    (ValueError, "num_heads must be at least 1, found 0", {"num_heads": 0}),
+    (ValueError, "length must be at least 0, found -1", {"length": -1}),
+    (ValueError, "key_length must be at least 0, found -2", {"key_length": -2}),
+    (TypeError, "offset must be an integer, found 0.5", {"offset": 0.5}),
+]
+
+
+@mistakes(WRONG_SINUSOIDS)
+def test_sinusoids_say_what_is_wrong(wrong, error, message):
+    refuses(sinusoidal_positions, SINUSOIDS | wrong, error, message)
+
+
+@mistakes(WRONG_ROTATE)
+def test_rotate_says_what_is_wrong(wrong, error, message):
+    refuses(rotate, ROTATE | wrong, error, message)
+
+
+@mistakes(WRONG_BIAS)
+def test_the_bias_says_what_is_wrong(wrong, error, message):
+    refuses(alibi_bias, BIAS | wrong, error, message)
+
+
+def test_the_slopes_say_what_is_wrong():
+    refuses(alibi_slopes, {"num_heads": 0}, ValueError, "num_heads must be at least 1, found 0")
+
+
+@pytest.mark.skipif(HERE.type != "cpu", reason="the default device is another")
+def test_dtype_and_device_are_the_default_s_or_those_asked_for():
+    for make in (lambda **o: sinusoidal_positions(3, 4, **o), lambda **o: alibi_bias(2, 3, **o)):
+        assert make().dtype == torch.float32
+        assert make(dtype=torch.bfloat16).dtype == torch.bfloat16
+        assert make(device="meta").device.type == "meta"
