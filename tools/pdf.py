@@ -32,6 +32,7 @@ SITE = ROOT / "_build" / "html"
 PAPERS = {"a4": "A4", "letter": "letter"}
 SUBTITLE = "Attention, from a dictionary to the Transformer"
 WIDTH = 643  # pixels, 170 mm: the width of the text, at which the figures are drawn
+HEIGHT = 860  # pixels that a figure may have: a page of letter paper has 896 of text
 ANSWERS = re.compile("Answer|A model answer|A solution")  # how a fold begins that goes to its chapter's end
 TARGET = "https://softlookup.invalid/"  # links of the contents, until they are given their pages
 STYLES = ("pygments.css", "basic.css", "explorer.css", "softlookup.css")
@@ -40,6 +41,8 @@ READY = r"""async () => {
     await customElements.whenDefined('attention-explorer');
     await MathJax.startup.promise;
     await document.fonts.ready;
+    for (const explorer of document.querySelectorAll('attention-explorer')) // one that is taller than a page is shrunk
+        explorer.style.zoom = Math.min(1, HEIGHT / explorer.offsetHeight);
     await new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn, 100)));
     const count = (selector) => document.querySelectorAll(selector).length;
     const shape = document.createElement('canvas').getContext('2d');
@@ -288,7 +291,7 @@ def printed(browser: Browser, document: str, html: Path, folder: Path) -> tuple[
     page.goto(source.as_uri())
     ranks = []
     if "<script" in document:
-        ready = page.evaluate(READY)
+        ready = page.evaluate(READY.replace("HEIGHT", str(HEIGHT)))
         if ready["unknown"]:
             raise RuntimeError(
                 f"no font has {ready['unknown']}: install one (on Debian: apt-get install fonts-noto-cjk)"

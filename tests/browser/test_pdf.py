@@ -7,12 +7,13 @@ from copy import copy
 from functools import lru_cache
 
 import pytest
+import torch
 from bs4 import BeautifulSoup
 from pypdf import PdfReader
 from tools import edition, pdf
 from tools.repository import site
 
-from attention.explorer import bars, explore
+from attention.explorer import bars, explore, heatmap
 from conftest import BOOK, PAGES
 
 # The whole book is printed once, in one worker.
@@ -248,6 +249,16 @@ def test_an_explorer_is_printed_in_each_state_that_its_author_names(tmp_path):
     assert [[control["initial"] for control in payload["controls"]] for payload in payloads] == [[2, 0], [0, 1]]
     assert [payload["name"] for payload in payloads] == ["book/one/lookup", ""]
     assert [figure.get("id") for figure in text.find_all("attention-explorer")] == ["book/one/lookup", None]
+
+
+def test_a_figure_that_is_taller_than_a_page_is_shrunk_to_one(browser, tmp_path):
+    rows = [f"row {number}." for number in range(60)]
+    figure = explore(lambda late: heatmap(torch.zeros(60, 3), rows=rows, columns=["a", "b", "c"]), late=False)
+    text = made(tmp_path, "<p>Before.</p>" + figure._repr_mimebundle_()["text/html"])
+    document = pdf.body([pdf.Chapter("", "book/notation", text)], BOOK, "letter")
+    reader, _ = pdf.printed(browser, document, BOOK, tmp_path / "print")
+    (page,) = [page for page in (page.extract_text() for page in reader.pages) if "row 0." in page]
+    assert all(row in page for row in rows)
 
 
 def test_links_hold_among_chapters(tmp_path):
