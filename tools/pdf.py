@@ -11,6 +11,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import copy
 from html import escape
 from pathlib import Path
@@ -31,6 +32,7 @@ SITE = ROOT / "_build" / "html"
 PAPERS = {"a4": "A4", "letter": "letter"}
 SUBTITLE = "Attention, from a dictionary to the Transformer"
 WIDTH = 643  # pixels, 170 mm: the width of the text, at which the figures are drawn
+HEIGHT = 860  # pixels that a figure may have: a page of letter paper has 896 of text
 ANSWERS = re.compile("Answer|A model answer|A solution")  # how a fold begins that goes to its chapter's end
 TARGET = "https://softlookup.invalid/"  # links of the contents, until they are given their pages
 STYLES = ("pygments.css", "basic.css", "explorer.css", "softlookup.css")
@@ -39,6 +41,8 @@ READY = r"""async () => {
     await customElements.whenDefined('attention-explorer');
     await MathJax.startup.promise;
     await document.fonts.ready;
+    for (const explorer of document.querySelectorAll('attention-explorer')) // one that is taller than a page is shrunk
+        explorer.style.zoom = Math.min(1, HEIGHT / explorer.offsetHeight);
     await new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn, 100)));
     const count = (selector) => document.querySelectorAll(selector).length;
     const shape = document.createElement('canvas').getContext('2d');
@@ -287,7 +291,7 @@ def printed(browser: Browser, document: str, html: Path, folder: Path) -> tuple[
     page.goto(source.as_uri())
     ranks = []
     if "<script" in document:
-        ready = page.evaluate(READY)
+        ready = page.evaluate(READY.replace("HEIGHT", str(HEIGHT)))
         if ready["unknown"]:
             raise RuntimeError(
                 f"no font has {ready['unknown']}: install one (on Debian: apt-get install fonts-noto-cjk)"
@@ -355,10 +359,17 @@ def join(front: PdfReader, body: PdfReader, found: list[Heading], target: Path, 
     writer.write(target)
 
 
-def write(target: Path, paper: str = "a4", listed: list[tuple[str, str]] | None = None, html: Path = SITE) -> Path:
+def write(
+    browser: Browser,
+    target: Path,
+    paper: str = "a4",
+    listed: list[tuple[str, str]] | None = None,
+    html: Path = SITE,
+) -> Path:
     """Print the built book.
 
     Args:
+        browser: Chromium, for instance :func:`chromium`'s.
         target: the file to write.
         paper: ``a4`` or ``letter``.
         listed: parts and names of the pages; the whole book when not given.
@@ -366,29 +377,42 @@ def write(target: Path, paper: str = "a4", listed: list[tuple[str, str]] | None 
 
     Raises:
         ValueError: another paper.
-        FileNotFoundError: the book is not built, or there is no Chromium.
+        FileNotFoundError: the book is not built.
         RuntimeError: a figure or a formula could not be drawn, or no font has the book's Chinese characters.
     """
     if paper not in PAPERS:
         raise ValueError(f"paper must be {' or '.join(PAPERS)}, found {paper!r}")
-    chromium = shutil.which(os.environ.get("CHROMIUM") or "chromium")
-    if not chromium:
-        raise FileNotFoundError("printing needs Chromium: install it, or name one with CHROMIUM=/path/to/chromium")
     if not (html / "_static").is_dir():
         raise FileNotFoundError(f"there is no book in {html}: run make book")
     site = repository.site()
     parts = chapters(listed or names(), html, site)
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+    with tempfile.TemporaryDirectory() as folder:
         text, ranks = printed(browser, body(parts, html, paper), html, Path(folder, "body"))
         found = headings(text, ranks)
         begin, _ = printed(browser, front(parts, found, site, paper), html, Path(folder, "front"))
-        browser.close()
         join(begin, text, found, target)
     return target
 
 
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """The browser that ``CHROMIUM`` names, or the one of that name.
+
+    Raises:
+        FileNotFoundError: there is none.
+    """
+    found = shutil.which(os.environ.get("CHROMIUM") or "chromium")
+    if not found:
+        raise FileNotFoundError("printing needs Chromium: install it, or name one with CHROMIUM=/path/to/chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
 if __name__ == "__main__":
-    for paper in sys.argv[1:] or ["a4"]:
-        made = write(printed_book(paper=paper), paper)
-        print(f"The printed book: {made}, {len(PdfReader(made).pages)} pages, {made.stat().st_size / 1e6:.1f} MB")
+    with chromium() as browser:
+        for paper in sys.argv[1:] or ["a4"]:
+            made = write(browser, printed_book(paper=paper), paper)
+            pages = len(PdfReader(made).pages)
+            print(f"The printed book: {made}, {pages} pages, {made.stat().st_size / 1e6:.1f} MB")

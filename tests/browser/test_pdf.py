@@ -3,15 +3,18 @@
 import json
 import re
 import unicodedata
+from copy import copy
+from functools import lru_cache
 
 import pytest
+import torch
 from bs4 import BeautifulSoup
 from pypdf import PdfReader
 from tools import edition, pdf
 from tools.repository import site
 
-from attention.explorer import bars, explore
-from conftest import BOOK, PAGES, chromium
+from attention.explorer import bars, explore, heatmap
+from conftest import BOOK, PAGES
 
 # The whole book is printed once, in one worker.
 pytestmark = pytest.mark.xdist_group("pdf")
@@ -20,21 +23,14 @@ FEW = [("The course", "book/03-scaling"), ("Appendices", "book/notation"), ("App
 CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _same_browser():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CHROMIUM", chromium())
-        yield
+@pytest.fixture(scope="module")
+def whole(browser, tmp_path_factory):
+    return PdfReader(pdf.write(browser, tmp_path_factory.mktemp("whole") / "book.pdf"))
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
-    return PdfReader(pdf.write(tmp_path_factory.mktemp("whole") / "book.pdf"))
-
-
-@pytest.fixture(scope="module")
-def few(tmp_path_factory):
-    return pdf.write(tmp_path_factory.mktemp("few") / "few.pdf", "a4", FEW)
+def few(browser, tmp_path_factory):
+    return pdf.write(browser, tmp_path_factory.mktemp("few") / "few.pdf", "letter", FEW)
 
 
 def flat(text):
@@ -42,6 +38,7 @@ def flat(text):
     return re.sub(r"\s", "", unicodedata.normalize("NFKC", text))
 
 
+@lru_cache
 def article(name):
     page = (BOOK / f"{name}.html").read_text(encoding="utf-8")
     text = page[page.index('<article class="bd-article"') : page.index("</article>")]
@@ -145,7 +142,12 @@ def test_it_says_what_it_is(whole):
 
 @pytest.fixture(scope="module")
 def text(few):
-    return flat("".join(page.extract_text() for page in PdfReader(few).pages))
+    """All words, without the running heads and the numbers of the pages, which come first on each."""
+    reader = PdfReader(few)
+    pages = [page.extract_text().split("\n") for page in reader.pages]
+    for lines, label in zip(pages[1:], reader.page_labels[1:], strict=True):
+        del lines[: lines.index(label) + 1]
+    return flat("".join(line for lines in pages for line in lines))
 
 
 def test_the_contents_name_the_page_of_each_section_and_lead_there(few):
@@ -167,7 +169,7 @@ def test_the_contents_name_the_page_of_each_section_and_lead_there(few):
 
 def test_no_word_of_the_prose_is_lost(text):
     for _, name in FEW:
-        page = article(name)
+        page = copy(article(name))
         for gone in page.select(".place, .math, attention-explorer, summary, div.tag_hide-input details, .headerlink"):
             gone.replace_with("\0")
         for paragraph in page.find_all(["p", "li", "pre", "td"]):
@@ -198,13 +200,12 @@ def test_a_figure_says_in_which_state_it_is(text):
     assert flat("width = 1, divide by = nothing") in text
 
 
-def test_the_same_pages_make_the_same_file(few, tmp_path):
-    assert pdf.write(tmp_path / "again.pdf", "a4", FEW).read_bytes() == few.read_bytes()
+def test_the_same_pages_make_the_same_file(browser, few, tmp_path):
+    assert pdf.write(browser, tmp_path / "again.pdf", "letter", FEW).read_bytes() == few.read_bytes()
 
 
-def test_letter_is_another_paper(tmp_path):
-    reader = PdfReader(pdf.write(tmp_path / "letter.pdf", "letter", [("", "book/notation")]))
-    assert {tuple(map(round, page.mediabox[2:])) for page in reader.pages} == {(612, 792)}
+def test_letter_is_another_paper(few):
+    assert {tuple(map(round, page.mediabox[2:])) for page in PdfReader(few).pages} == {(612, 792)}
 
 
 # ------------------------------------------------------------------------------------------------ one page
@@ -250,6 +251,16 @@ def test_an_explorer_is_printed_in_each_state_that_its_author_names(tmp_path):
     assert [figure.get("id") for figure in text.find_all("attention-explorer")] == ["book/one/lookup", None]
 
 
+def test_a_figure_that_is_taller_than_a_page_is_shrunk_to_one(browser, tmp_path):
+    rows = [f"row {number}." for number in range(60)]
+    figure = explore(lambda late: heatmap(torch.zeros(60, 3), rows=rows, columns=["a", "b", "c"]), late=False)
+    text = made(tmp_path, "<p>Before.</p>" + figure._repr_mimebundle_()["text/html"])
+    document = pdf.body([pdf.Chapter("", "book/notation", text)], BOOK, "letter")
+    reader, _ = pdf.printed(browser, document, BOOK, tmp_path / "print")
+    (page,) = [page for page in (page.extract_text() for page in reader.pages) if "row 0." in page]
+    assert all(row in page for row in rows)
+
+
 def test_links_hold_among_chapters(tmp_path):
     links = {
         "#top": "#book/one/top",
@@ -281,11 +292,11 @@ def test_folds_open_and_code_that_only_draws_is_left_out(tmp_path):
     assert text.select_one(".pointer a")["href"] == "#" + answers.select_one(".answer")["id"]
 
 
-def test_what_is_missing_is_said(tmp_path, monkeypatch):
+def test_what_is_missing_is_said(browser, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="paper must be a4 or letter, found 'a3'"):
-        pdf.write(tmp_path / "book.pdf", "a3")
+        pdf.write(browser, tmp_path / "book.pdf", "a3")
     with pytest.raises(FileNotFoundError, match="make book"):
-        pdf.write(tmp_path / "book.pdf", html=tmp_path)
+        pdf.write(browser, tmp_path / "book.pdf", html=tmp_path)
     monkeypatch.setenv("CHROMIUM", "/nowhere/chromium")
-    with pytest.raises(FileNotFoundError, match="CHROMIUM="):
-        pdf.write(tmp_path / "book.pdf")
+    with pytest.raises(FileNotFoundError, match="CHROMIUM="), pdf.chromium():
+        pass
