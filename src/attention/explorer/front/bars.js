@@ -95,7 +95,9 @@ function bars(read, hand) {
   /** Let one part of every bar stand out; null for none. */
   function markPart(name) {
     element.classList.toggle("parted", parts.includes(name));
-    element.querySelectorAll("[data-part]").forEach((piece) => piece.classList.toggle("on", piece.dataset.part === name));
+    /** @type {NodeListOf<HTMLElement>} */
+    const pieces = element.querySelectorAll("[data-part]");
+    pieces.forEach((piece) => piece.classList.toggle("on", piece.dataset.part === name));
   }
 
   const stop = follow(
