@@ -95,8 +95,7 @@ function bars(read, hand) {
   /** Let one part of every bar stand out; null for none. */
   function markPart(name) {
     element.classList.toggle("parted", parts.includes(name));
-    /** @type {NodeListOf<HTMLElement>} */
-    const pieces = element.querySelectorAll("[data-part]");
+    const pieces = /** @type {NodeListOf<HTMLElement>} */ (element.querySelectorAll("[data-part]"));
     pieces.forEach((piece) => piece.classList.toggle("on", piece.dataset.part === name));
   }
 
