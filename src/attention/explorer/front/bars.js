@@ -95,8 +95,8 @@ function bars(read, hand) {
   /** Let one part of every bar stand out; null for none. */
   function markPart(name) {
     element.classList.toggle("parted", parts.includes(name));
-    const pieces = /** @type {NodeListOf<HTMLElement>} */ (element.querySelectorAll("[data-part]"));
-    pieces.forEach((piece) => piece.classList.toggle("on", piece.dataset.part === name));
+    const pieces = element.querySelectorAll("[data-part]");
+    pieces.forEach((piece) => piece.classList.toggle("on", piece.getAttribute("data-part") === name));
   }
 
   const stop = follow(
@@ -104,7 +104,7 @@ function bars(read, hand) {
     (target) => {
       const line = target.closest?.("tbody tr");
       if (!line || !table.contains(line)) return false;
-      point(sides.indexOf(line.firstChild), target.dataset.part);
+      point(sides.indexOf(line.firstChild), target.getAttribute("data-part"));
       return true;
     },
     () => {
