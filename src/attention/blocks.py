@@ -114,7 +114,7 @@ class Block(nn.Module):
         key: Tensor | None = None,
         value: Tensor | None = None,
     ) -> tuple[Tensor, Tensor | None]:
-        """Attend, then think.
+        """Attend, then apply the feed-forward layer.
 
         Args:
             x: (B, T, E), to which the block adds.
@@ -123,10 +123,10 @@ class Block(nn.Module):
             is_causal: also hide the keys after the query's own position.
             need_weights: also return the weights.
             attn_bias: added to the scaled scores, broadcast to (B, H, T, T).
-            query: (B, T, E), from which the queries are made in place of x. With what x would have been without
-                an earlier head, it takes that head away from the queries alone.
-            key: likewise for the keys.
-            value: likewise for the values.
+            query: (B, T, E), from which the queries are made in place of x. To take an earlier head away from the
+                queries alone, pass what x would be without that head.
+            key: (B, T, E), likewise for the keys.
+            value: (B, T, E), likewise for the values.
 
         Returns:
             output (B, T, E), and the weights (B, H, T, T) from before dropout, or None.
@@ -141,13 +141,13 @@ class Block(nn.Module):
         attended, weights = self.attend(query, key, value, attn_mask, is_causal, need_weights, attn_bias=attn_bias)
         x = self.after_attend(x + self.dropout(attended))
         if self.feed_forward is not None:
-            thought = self.feed_forward(self.before_feed_forward(x))
-            x = self.after_feed_forward(x + self.dropout(thought))
+            update = self.feed_forward(self.before_feed_forward(x))
+            x = self.after_feed_forward(x + self.dropout(update))
         return x, weights
 
 
 class DecoderBlock(nn.Module):
-    """One block of a decoder: as :class:`Block`, and between the two it attends to an encoder's output, the memory.
+    """One block of a decoder: as :class:`Block`, with cross-attention to an encoder's output, the memory, in between.
 
     Args:
         embed_dim: width E, of the memory too.
@@ -201,7 +201,7 @@ class DecoderBlock(nn.Module):
         is_causal: bool = True,
         need_weights: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """Attend to the tokens before, then to the memory, then think.
+        """Attend to the tokens, then to the memory, then apply the feed-forward layer.
 
         Args:
             x: (B, T, E).
@@ -224,5 +224,5 @@ class DecoderBlock(nn.Module):
         query = self.before_cross_attend(x)
         attended, weights = self.cross_attend(query, memory, memory, memory_mask, need_weights=need_weights)
         x = self.after_cross_attend(x + self.dropout(attended))
-        thought = self.feed_forward(self.before_feed_forward(x))
-        return self.after_feed_forward(x + self.dropout(thought)), weights
+        update = self.feed_forward(self.before_feed_forward(x))
+        return self.after_feed_forward(x + self.dropout(update)), weights
