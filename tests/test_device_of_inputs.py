@@ -59,6 +59,26 @@ def from_torch():
     return lambda: list(attention.MultiHeadAttention.from_torch(module).parameters())
 
 
+def feed_forward():
+    module = attention.FeedForward(WIDTH).to(META)
+    return lambda: module(points(B, L, WIDTH))
+
+
+def block(**options):
+    module = attention.Block(WIDTH, H, dropout=0.1, **options).to(META)
+    return lambda: module(points(B, L, WIDTH), is_causal=True, need_weights=True)
+
+
+def decoder_block():
+    module = attention.DecoderBlock(WIDTH, H, dropout=0.1).to(META)
+    return lambda: module(points(B, L, WIDTH), points(B, S, WIDTH), hidden(B, L, S), need_weights=True)
+
+
+def transformer(positions):
+    module = attention.Transformer(10, WIDTH, H, 2, L, positions, dropout=0.1).to(META)
+    return lambda: module(torch.zeros(B, L, dtype=torch.int64, device=META), {0: hidden(1, H, L, L)})
+
+
 def kernel(**options):
     key = torch.randn(S, D, device=META)
     module = attention.NadarayaWatson(key, torch.randn(S, 2, device=META), **options)
@@ -96,6 +116,15 @@ CASES = {
     "AdditiveAttention": additive,
     "DotProductAttention": lambda: look(attention.DotProductAttention(dropout=0.1)),
     "LastState": lambda: look(attention.LastState()),
+    "FeedForward": feed_forward,
+    "Block": block,
+    "Block, post-norm": lambda: block(norm="post"),
+    "DecoderBlock": decoder_block,
+    "Transformer, learned": lambda: transformer("learned"),
+    "Transformer, rotary": lambda: transformer("rotary"),
+    "Transformer, ALiBi": lambda: transformer("alibi"),
+    "Transformer, without positions": lambda: transformer(None),
+    "next_probabilities": lambda: lambda: attention.next_probabilities(points(B, L), top_k=3, top_p=0.5),
     "nadaraya_watson": lambda: lambda: attention.nadaraya_watson(points(L, D), points(S, D), points(S), bandwidth=0.1),
     "NadarayaWatson": kernel,
     "NadarayaWatson, per key": lambda: kernel(per_key=True),
@@ -123,6 +152,7 @@ def ids(*shape):
     return torch.randint(3, 10, shape)
 
 
+WRITER = attention.Transformer(10, WIDTH, H, 1, 2 * L).eval()
 MODEL, SOURCE, LENGTHS, TARGET = translator().eval(), ids(B, S), torch.tensor([S, S - 2]), ids(B, L)
 STATES, STATE = MODEL.encoder(SOURCE)
 READ = {
@@ -132,6 +162,8 @@ READ = {
     "Decoder.greedy": lambda: MODEL.decoder.greedy(STATE, STATES, max_steps=L),
     "Translator": lambda: MODEL(SOURCE, TARGET, LENGTHS),
     "Translator.translate": lambda: MODEL.translate(SOURCE, LENGTHS, max_steps=L),
+    "Transformer.generate": lambda: WRITER.generate(TARGET, 2),
+    "Transformer.weights": lambda: WRITER.weights(TARGET),
     "exact_matches": lambda: attention.exact_matches(MODEL, SOURCE, LENGTHS, TARGET),
 }
 # What gives or takes no tensor, or makes its tensors where a generator or PyTorch's optimiser does.

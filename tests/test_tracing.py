@@ -29,6 +29,7 @@ class Layers(nn.Module):
         super().__init__()
         self.heads = attention.MultiHeadAttention(12, 3)
         self.turning = attention.MultiHeadAttention(12, 3, rotate=attention.rotate)
+        self.block, self.decoder_block = attention.Block(12, 3), attention.DecoderBlock(12, 3, "post")
         self.additive = attention.AdditiveAttention(12, 12, 4)
         self.dot_product, self.last_state = attention.DotProductAttention(), attention.LastState()
 
@@ -46,6 +47,8 @@ class Layers(nn.Module):
             *self.heads(*inputs, padding, is_causal=True, need_weights=True),
             self.turning(*inputs, padding, is_causal=True, attn_bias=attention.alibi_bias(3, length))[0],
             *self.turning(*inputs, mask, need_weights=True),
+            *self.block(tokens, padding, is_causal=True, need_weights=True, key=2 * tokens),
+            *self.decoder_block(tokens, tokens, padding, mask, need_weights=True),
             tokens + attention.sinusoidal_positions(length, 12),
             *self.additive(*inputs, mask),
             *self.dot_product(*inputs, mask),

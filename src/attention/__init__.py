@@ -1,5 +1,6 @@
 """Attention, from a dictionary to the Transformer: the package behind the Soft Lookup course."""
 
+from attention.blocks import Block, DecoderBlock, FeedForward
 from attention.contexts import DotProductAttention, LastState
 from attention.data import Vocabulary, draw_dates, draw_dictionary, ways_to_write
 from attention.devices import default_device
@@ -10,18 +11,23 @@ from attention.positions import alibi_bias, alibi_slopes, rotate, sinusoidal_pos
 from attention.regression import NadarayaWatson, nadaraya_watson
 from attention.seq2seq import BOS, EOS, PAD, Decoder, Encoder, Translator
 from attention.training import exact_matches, train
+from attention.transformer import Transformer, next_probabilities
 
 __all__ = [
     "BOS",
     "EOS",
     "PAD",
     "AdditiveAttention",
+    "Block",
     "Decoder",
+    "DecoderBlock",
     "DotProductAttention",
     "Encoder",
+    "FeedForward",
     "LastState",
     "MultiHeadAttention",
     "NadarayaWatson",
+    "Transformer",
     "Translator",
     "Vocabulary",
     "alibi_bias",
@@ -34,6 +40,7 @@ __all__ = [
     "exact_matches",
     "masked_softmax",
     "nadaraya_watson",
+    "next_probabilities",
     "padding_mask",
     "rotate",
     "scaled_dot_product_attention",

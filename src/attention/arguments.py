@@ -31,6 +31,11 @@ def check_positive(name: str, number: float) -> None:
         raise ValueError(f"{name} must be positive, found {number}")
 
 
+def check_choice(name: str, found: object, choices: tuple) -> None:
+    if found not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, found {found!r}")
+
+
 def check_boolean(name: str, mask) -> None:
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
         raise TypeError(f"{name} must be a boolean tensor, True = may attend, found {_kind(mask)}")

@@ -224,7 +224,7 @@ class Decoder(nn.Module):
         check_count("max_steps", max_steps, least=1)
         self._check_source(hidden, states, attn_mask)
         tokens, all_weights = [], []
-        with _without_dropout(self):
+        with without_dropout(self):
             keys = self._precompute_keys(states)
             token = torch.full((len(states), 1), BOS, device=states.device)  # (B, 1)
             is_done = torch.zeros_like(token, dtype=torch.bool)  # (B, 1)
@@ -330,7 +330,7 @@ class Translator(nn.Module):
         There is no dropout, even in training mode; afterwards the translator and its parts are in the mode they were
         in.
         """
-        with _without_dropout(self):
+        with without_dropout(self):
             hidden, states, attn_mask = self._encode(source, lengths)
             return self.decoder.greedy(hidden, states, attn_mask, max_steps=max_steps)
 
@@ -343,7 +343,7 @@ class Translator(nn.Module):
 
 
 @contextmanager
-def _without_dropout(module: nn.Module) -> Iterator[None]:
+def without_dropout(module: nn.Module) -> Iterator[None]:
     """Put the module and its parts into evaluation mode, and afterwards back into the mode that each was in."""
     training = [part for part in module.modules() if part.training]
     for part in training:

@@ -1,0 +1,118 @@
+"""Published weights: a reader of safetensors files, and GPT-2's weights in the places of our own layers.
+
+Dimensions: E width.
+"""
+
+import json
+import math
+from functools import partial
+from os import PathLike
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from attention.arguments import check_choice
+
+DTYPES = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
+GPT2_ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu": "gelu", "relu": "relu"}
+# What a GPT-2 is when its config.json says nothing; what it may not be otherwise here.
+GPT2_DEFAULTS = {"activation_function": "gelu_new", "layer_norm_epsilon": 1e-5, "n_inner": None}
+GPT2_FIXED = {
+    "model_type": "gpt2",
+    "scale_attn_weights": True,
+    "scale_attn_by_inverse_layer_idx": False,
+    "add_cross_attention": False,
+    "tie_word_embeddings": True,
+}
+GPT2_NAMES = {  # theirs, ours
+    "wte.": "token_embedding.",
+    "wpe.": "position_embedding.",
+    "ln_f.": "final_norm.",
+    "h.": "blocks.",
+    "ln_1.": "before_attend.",
+    "ln_2.": "before_feed_forward.",
+    "attn.c_proj.": "attend.out_proj.",
+    "attn.c_attn.": "attend.c_attn.",
+    "mlp.c_fc.": "feed_forward.up.",
+    "mlp.c_proj.": "feed_forward.down.",
+}
+GPT2_NOT_WEIGHTS = (".attn.bias", ".attn.masked_bias", "lm_head.weight")  # causal masks, and the embedding once more
+
+
+def read_safetensors(path: str | PathLike) -> dict[str, Tensor]:
+    """Read the floating-point tensors of a file in the format safetensors.
+
+    The file is eight bytes with the length of its header, the header in JSON, which has each tensor's dtype, shape and
+    place, and then the numbers. Nothing in it is executed.
+
+    Args:
+        path: the file.
+
+    Returns:
+        tensors on the CPU, by name.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it is damaged, or not in this format.
+
+    Source: https://github.com/huggingface/safetensors#format
+    """
+    try:
+        with Path(path).open("rb") as file:
+            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+            numbers = bytearray(file.read())
+        tensors = {}
+        for name, entry in header.items():
+            if entry.get("dtype") in DTYPES:  # the header's other entry is "__metadata__"
+                dtype, shape, (start, end) = DTYPES[entry["dtype"]], entry["shape"], entry["data_offsets"]
+                count = math.prod(shape)
+                if end - start != count * dtype.itemsize:
+                    raise ValueError(f"{name} has {end - start} bytes for the shape {shape}")
+                tensors[name] = torch.frombuffer(numbers, dtype=dtype, count=count, offset=start).view(shape)
+    except (ValueError, KeyError, AttributeError, TypeError, MemoryError, OverflowError) as error:
+        raise ValueError(f"{path} is damaged or not in the format safetensors: {error}") from error
+    return tensors
+
+
+def read_gpt2(path: str | PathLike) -> tuple[dict, dict[str, Tensor]]:
+    """Read a GPT-2 from a folder for :meth:`attention.Transformer.from_gpt2`.
+
+    Returns:
+        the arguments with which our model is made, and the weights by the names and in the shapes that it has.
+    """
+    path = Path(path)
+    config = GPT2_DEFAULTS | GPT2_FIXED | json.loads((path / "config.json").read_text(encoding="utf-8"))
+    for name, wanted in GPT2_FIXED.items():
+        if config[name] != wanted:
+            raise ValueError(f"config.json must have {name} {wanted!r}, found {config[name]!r}")
+    check_choice("activation_function in config.json", config["activation_function"], tuple(GPT2_ACTIVATIONS))
+    options = {
+        "vocab_size": config["vocab_size"],
+        "embed_dim": config["n_embd"],
+        "num_heads": config["n_head"],
+        "num_layers": config["n_layer"],
+        "max_length": config["n_positions"],
+        "hidden_dim": config["n_inner"],
+        "activation": GPT2_ACTIVATIONS[config["activation_function"]],
+        "norm_layer": partial(nn.LayerNorm, eps=config["layer_norm_epsilon"]),
+    }
+    state = {}
+    for name, weight in read_safetensors(path / "model.safetensors").items():
+        name = name.removeprefix("transformer.")
+        if name.endswith(GPT2_NOT_WEIGHTS):
+            continue
+        if ".c_" in name and weight.dim() == 2:
+            weight = weight.mT  # (in, out) → (out, in), as nn.Linear has it
+        for theirs, ours in GPT2_NAMES.items():
+            name = name.replace(theirs, ours)
+        if "c_attn" in name:
+            q, k, v = weight.chunk(3)  # (3E, E) → three times (E, E); of a bias, (3E,) → three times (E,)
+            state[name.replace("c_attn", "q_proj")] = q
+            state[name.replace("c_attn", "k_proj")] = k
+            state[name.replace("c_attn", "v_proj")] = v
+        else:
+            state[name] = weight
+    if "token_embedding.weight" in state:
+        state["output.weight"] = state["token_embedding.weight"]
+    return options, state

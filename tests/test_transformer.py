@@ -1,0 +1,777 @@
+"""The Transformer against PyTorch's layers, against GPT-2 written as plain functions, and against a slow loop."""
+
+import json
+import math
+import struct
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+from torch.testing import assert_close
+
+from attention import (
+    Block,
+    DecoderBlock,
+    FeedForward,
+    MultiHeadAttention,
+    Transformer,
+    causal_mask,
+    next_probabilities,
+    padding_mask,
+)
+from attention.checkpoints import read_safetensors
+from refusals import mistakes, refuses
+
+B, T, S, H, E = 2, 7, 5, 3, 12
+VOCABULARY, LENGTH = 11, 16
+both_norms = pytest.mark.parametrize("norm", ["pre", "post"])
+POSITIONS = ["learned", "rotary", "alibi", None]
+all_positions = pytest.mark.parametrize("positions", POSITIONS)
+
+
+@torch.no_grad()
+def enlarge(module):
+    """Weights five times larger, biases and norms drawn at random: at the start a lost bias would not be missed."""
+    for name, parameter in module.named_parameters():
+        if name.endswith("bias"):
+            parameter.normal_(std=0.5)
+        elif parameter.dim() == 1:
+            parameter.normal_(1.0, 0.3)
+        else:
+            parameter.mul_(5)
+    return module
+
+
+def small_model(positions="learned", norm="pre", **options):
+    """Two blocks of four heads, with large weights, in double precision."""
+    model = Transformer(VOCABULARY, 16, 4, 2, LENGTH, positions, norm, **{"embed_std": 0.5} | options)
+    return enlarge(model).double().eval()
+
+
+def ids(*shape):
+    return torch.randint(VOCABULARY, shape)
+
+
+# Parity with PyTorch's layers
+
+LAYERS = {  # theirs: ours
+    "pre": {"self_attn": "attend", "norm1": "before_attend", "norm2": "before_feed_forward"},
+    "post": {"self_attn": "attend", "norm1": "after_attend", "norm2": "after_feed_forward"},
+}
+DECODER_LAYERS = {
+    "pre": {
+        "self_attn": "attend",
+        "multihead_attn": "cross_attend",
+        "norm1": "before_attend",
+        "norm2": "before_cross_attend",
+        "norm3": "before_feed_forward",
+    },
+    "post": {
+        "self_attn": "attend",
+        "multihead_attn": "cross_attend",
+        "norm1": "after_attend",
+        "norm2": "after_cross_attend",
+        "norm3": "after_feed_forward",
+    },
+}
+
+
+def by_our_names(tensors, layers):
+    """PyTorch's tensors, weights or gradients, under the names that our blocks have for them."""
+    layers = layers | {"linear1": "feed_forward.up", "linear2": "feed_forward.down"}
+    named = {}
+    for name, tensor in tensors.items():
+        layer, _, rest = name.partition(".")
+        if rest.startswith("in_proj_"):
+            for part, chunk in zip("qkv", tensor.chunk(3), strict=True):
+                named[f"{layers[layer]}.{part}_proj.{rest.removeprefix('in_proj_')}"] = chunk
+        else:
+            named[f"{layers[layer]}.{rest}"] = tensor
+    return named
+
+
+def gradients(output, module, *inputs):
+    names = [name for name, _ in module.named_parameters()]
+    torch.manual_seed(1)
+    loss = (output * torch.randn_like(output)).sum()
+    found = torch.autograd.grad(loss, [*inputs, *module.parameters()])
+    return found[: len(inputs)], dict(zip(names, found[len(inputs) :], strict=True))
+
+
+def encoder_pair(norm, activation):
+    options = {"activation": activation, "norm_first": norm == "pre", "batch_first": True}
+    theirs = enlarge(nn.TransformerEncoderLayer(E, H, 20, dropout=0.0, **options)).double()
+    ours = Block(E, H, norm, hidden_dim=20, activation=activation).double()
+    ours.load_state_dict(by_our_names(theirs.state_dict(), LAYERS[norm]))
+    return ours, theirs
+
+
+@both_norms
+@pytest.mark.parametrize("activation", ["gelu", "relu"])
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize("padded", [False, True])
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_a_block_is_pytorch_s_encoder_layer(norm, activation, is_causal, padded, need_weights):
+    ours, theirs = encoder_pair(norm, activation)
+    x = torch.randn(B, T, E, dtype=torch.float64, requires_grad=True)
+    keep = padding_mask(torch.tensor([4, T]), T) if padded else None
+    expected = theirs(
+        x,
+        src_mask=~causal_mask(T) if is_causal else None,
+        src_key_padding_mask=~keep.squeeze(1) if padded else None,
+    )
+    actual, weights = ours(x, keep, is_causal, need_weights)
+    assert_close(actual, expected)
+    assert (weights is not None) == need_weights
+    of_input, of_weights = gradients(actual, ours, x)
+    their_input, their_weights = gradients(expected, theirs, x)
+    assert_close(of_input, their_input)
+    assert_close(of_weights, by_our_names(their_weights, LAYERS[norm]))
+
+
+@both_norms
+@pytest.mark.parametrize("activation", ["gelu", "relu"])
+@pytest.mark.parametrize("padded", [False, True])
+def test_a_decoder_block_is_pytorch_s_decoder_layer(norm, activation, padded):
+    options = {"activation": activation, "norm_first": norm == "pre", "batch_first": True}
+    theirs = enlarge(nn.TransformerDecoderLayer(E, H, 20, dropout=0.0, **options)).double()
+    ours = DecoderBlock(E, H, norm, hidden_dim=20, activation=activation).double()
+    ours.load_state_dict(by_our_names(theirs.state_dict(), DECODER_LAYERS[norm]))
+    x = torch.randn(B, T, E, dtype=torch.float64, requires_grad=True)
+    memory = torch.randn(B, S, E, dtype=torch.float64, requires_grad=True)
+    keep = padding_mask(torch.tensor([2, S]), S) if padded else None
+    own = padding_mask(torch.tensor([T, 4]), T) if padded else None
+    expected = theirs(
+        x,
+        memory,
+        tgt_mask=~causal_mask(T),
+        memory_key_padding_mask=~keep.squeeze(1) if padded else None,
+        tgt_key_padding_mask=~own.squeeze(1) if padded else None,
+    )
+    actual, weights = ours(x, memory, keep, own, need_weights=True)
+    assert_close(actual, expected)
+    assert weights.shape == (B, H, T, S)
+    if padded:
+        assert not weights[0, :, :, 2:].any()
+    of_inputs, of_weights = gradients(actual, ours, x, memory)
+    their_inputs, their_weights = gradients(expected, theirs, x, memory)
+    assert_close(of_inputs, their_inputs)
+    assert_close(of_weights, by_our_names(their_weights, DECODER_LAYERS[norm]))
+
+
+def test_a_decoder_block_that_may_look_ahead():
+    block, x = enlarge(DecoderBlock(E, H)), torch.randn(B, T, E)
+    memory, later = torch.randn(B, S, E), x.clone()
+    later[:, -1] = torch.randn(E)
+    assert_close(block(x, memory)[0][:, :-1], block(later, memory)[0][:, :-1])
+    ahead = [block(tokens, memory, is_causal=False)[0][:, 0] for tokens in (x, later)]
+    assert (ahead[0] - ahead[1]).abs().max() > 1e-3
+
+
+@both_norms
+@pytest.mark.parametrize("name", [name for name, _ in Block(E, H).named_parameters() if name.endswith("bias")])
+def test_a_forgotten_bias_would_be_seen(norm, name):
+    """That the comparison with PyTorch is not blind. (The keys' bias adds the same to all of a query's scores.)"""
+    ours, theirs = encoder_pair(norm, "gelu")
+    x = torch.randn(B, T, E, dtype=torch.float64)
+    name = name.replace("before_", "after_") if norm == "post" else name
+    nn.init.zeros_(ours.get_parameter(name))
+    error = (ours(x)[0] - theirs(x)).abs().max()
+    if name.startswith("attend.k_proj"):
+        assert error < 1e-12
+    else:
+        assert error > 5e-4
+
+
+# The parts
+
+
+@pytest.mark.parametrize(
+    ("activation", "formula"),
+    [
+        ("relu", lambda x: max(x, 0.0)),
+        ("gelu", lambda x: x * (1 + math.erf(x / math.sqrt(2))) / 2),
+        ("gelu_tanh", lambda x: x * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2),
+    ],
+)
+def test_a_feed_forward_layer_is_its_formula(activation, formula):
+    layer, x = enlarge(FeedForward(3, 5, activation)).double(), torch.randn(2, 3, dtype=torch.float64)
+    for row, found in zip(x.tolist(), layer(x).tolist(), strict=True):
+        up = layer.up.weight.tolist(), layer.up.bias.tolist()
+        hidden = [formula(sum(a * b for a, b in zip(row, w, strict=True)) + c) for w, c in zip(*up, strict=True)]
+        down = layer.down.weight.tolist(), layer.down.bias.tolist()
+        wanted = [sum(a * b for a, b in zip(hidden, w, strict=True)) + c for w, c in zip(*down, strict=True)]
+        assert found == pytest.approx(wanted)
+
+
+def test_the_feed_forward_layer_is_four_times_as_wide():
+    assert FeedForward(6).up.weight.shape == Block(6, 2).feed_forward.up.weight.shape == (24, 6)
+    assert FeedForward(6, 5).up.weight.shape == (5, 6)
+
+
+@both_norms
+def test_a_block_of_attention_alone(norm):
+    block, x = enlarge(Block(E, H, norm, hidden_dim=0)), torch.randn(B, T, E)
+    assert {name.partition(".")[0] for name in block.state_dict()} == {
+        "attend",
+        "before_attend" if norm == "pre" else "after_attend",
+    }
+    normed = block.before_attend(x)
+    expected = block.after_attend(x + block.attend(normed, normed, normed)[0])
+    assert_close(block(x)[0], expected)
+
+
+@both_norms
+def test_other_norms_and_none(norm):
+    x = torch.randn(B, T, E)
+    root = enlarge(Block(E, H, norm, norm_layer=nn.RMSNorm))
+    normed = root.before_attend if norm == "pre" else root.after_attend
+    assert_close(normed(x), x / x.square().mean(-1, keepdim=True).sqrt() * normed.weight)
+    bare = enlarge(Block(E, H, norm, norm_layer=nn.Identity))
+    attended = x + bare.attend(x, x, x)[0]
+    assert_close(bare(x)[0], attended + bare.feed_forward(attended))
+
+
+# Proofs by masks, and by what a block reads
+
+
+@both_norms
+@pytest.mark.parametrize("head", range(H))
+def test_an_empty_mask_silences_a_head(norm, head):
+    """As if its columns of the output's weight were zeros."""
+    block, x = enlarge(Block(E, H, norm)), torch.randn(B, T, E)
+    mask = torch.ones(1, H, T, T, dtype=torch.bool)
+    mask[:, head] = False
+    silenced, _ = block(x, mask, is_causal=True)
+    with torch.no_grad():
+        block.attend.out_proj.weight[:, head * E // H : (head + 1) * E // H] = 0
+    assert_close(silenced, block(x, is_causal=True)[0])
+
+
+@pytest.mark.parametrize("back", [0, 1, 3])
+def test_a_mask_pins_a_head_to_k_back(back):
+    model, tokens = small_model(), ids(B, T)
+    mask = torch.ones(1, 4, T, T, dtype=torch.bool)
+    mask[:, 2] = torch.eye(T, dtype=torch.bool).roll(-back, dims=1).tril()
+    free, pinned = model.weights(tokens), model.weights(tokens, {0: mask})
+    expected = torch.zeros(T, T, dtype=torch.float64)
+    expected[range(back, T), range(T - back)] = 1.0
+    assert_close(pinned[0][:, 2], expected.expand(B, T, T))
+    others = [0, 1, 3]
+    assert_close(pinned[0][:, others], free[0][:, others])
+    assert (pinned[1] - free[1]).abs().max() > 1e-3
+    assert (model(tokens, {1: mask}) - model(tokens)).abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("role", ["query", "key", "value"])
+@both_norms
+def test_a_block_can_read_something_else_for_its_queries_keys_or_values(norm, role):
+    block, x, other = enlarge(Block(E, H, norm)), torch.randn(B, T, E), torch.randn(B, T, E)
+    inputs = {"query": x, "key": x, "value": x} | {role: other}
+    attended, expected = block.attend(*(block.before_attend(part) for part in inputs.values()), need_weights=True)
+    y = block.after_attend(x + attended)
+    y = block.after_feed_forward(y + block.feed_forward(block.before_feed_forward(y)))
+    found, weights = block(x, need_weights=True, **{role: other})
+    assert_close(found, y)
+    assert_close(weights, expected)
+    assert (weights - block(x, need_weights=True)[1]).abs().max() > (1e-3 if role != "value" else -1)
+
+
+# The model
+
+
+def test_gpt2_has_as_many_parameters_as_it_says():
+    with torch.device("meta"):
+        model = Transformer(50257, 768, 12, 12, 1024)
+    assert sum(parameter.numel() for parameter in model.parameters()) == 124_439_808
+
+
+def test_the_output_is_tied_to_the_embedding_or_not():
+    tied, untied = Transformer(5, 6, 2, 1, 4), Transformer(5, 6, 2, 1, 4, tied=False)
+    assert tied.output.weight is tied.token_embedding.weight
+    assert untied.output.weight is not untied.token_embedding.weight
+    names = {name for name, _ in untied.named_parameters()} - {name for name, _ in tied.named_parameters()}
+    assert names == {"output.weight"}
+
+
+@pytest.mark.parametrize("embed_std", [0.02, 1.0])
+def test_embeddings_start_as_wide_as_asked(embed_std):
+    model = Transformer(200, 64, 2, 1, 100, embed_std=embed_std, tied=False)
+    for embedding in (model.token_embedding, model.position_embedding):
+        assert embedding.weight.std().item() == pytest.approx(embed_std, rel=0.05)
+
+
+@both_norms
+@all_positions
+def test_nothing_is_seen_before_its_time(norm, positions):
+    model, tokens = small_model(positions, norm), ids(1, T)
+    expected = model(tokens)
+    for place in range(T):
+        changed = tokens.clone()
+        changed[:, place] = (changed[:, place] + 1) % VOCABULARY
+        found = model(changed)
+        assert_close(found[:, :place], expected[:, :place])
+        assert (found[:, place:] - expected[:, place:]).abs().amax(-1).min() > 1e-6
+    assert all(not weights.triu(1).any() for weights in model.weights(tokens))
+
+
+@both_norms
+@all_positions
+def test_the_model_is_its_blocks_one_after_the_other(norm, positions):
+    """With positions from the functions of chapter 8."""
+    model, tokens = small_model(positions, norm), ids(B, T)
+    x = model.token_embedding.weight[tokens]
+    options = {"is_causal": True}
+    if positions == "learned":
+        x = x + model.position_embedding.weight[:T]
+    if positions == "alibi":  # slopes of four heads: 2^(−8h / 4)
+        distance = (torch.arange(T)[:, None] - torch.arange(T)).double()
+        options["attn_bias"] = torch.stack([-distance.abs() * 4.0**-head for head in range(1, 5)])
+    maps = []
+    for block in model.blocks:
+        assert (block.attend.rotate is not None) == (positions == "rotary")
+        x, weights = block(x, need_weights=True, **options)
+        maps.append(weights)
+    x = model.final_norm(x)
+    assert isinstance(model.final_norm, nn.LayerNorm if norm == "pre" else nn.Identity)
+    assert_close(model(tokens), x @ model.token_embedding.weight.mT)
+    assert_close(model.weights(tokens), maps)
+
+
+@pytest.mark.parametrize("positions", ["rotary", "alibi", None])
+def test_positions_that_are_not_learned_have_no_limit(positions):
+    assert small_model(positions)(ids(1, LENGTH + 5)).shape == (1, LENGTH + 5, VOCABULARY)
+
+
+@pytest.mark.parametrize("positions", ["learned", "rotary", "alibi"])
+def test_order_is_told(positions):
+    tokens = torch.tensor([[1, 2, 3, 4], [2, 1, 3, 4]])
+    first, second = small_model(positions)(tokens)[:, -1]
+    assert (first - second).abs().max() > 1e-3
+
+
+def test_without_positions_one_block_knows_no_order():
+    model = Transformer(VOCABULARY, 16, 4, 1, LENGTH, positions=None).double()
+    first, second = model(torch.tensor([[1, 2, 3, 4], [2, 1, 3, 4]]))[:, -1]
+    assert_close(first, second)
+
+
+# Dropout, dtypes, devices, compilation
+
+
+def test_dropout_in_training_alone():
+    model, tokens = small_model(dropout=0.5), ids(B, T)
+    assert_close(model(tokens), model(tokens), rtol=0, atol=0)
+    model.train()
+    assert (model(tokens) - model(tokens)).abs().max() > 1e-3
+
+
+def test_dropout_lies_on_the_embeddings_the_weights_and_what_each_layer_adds(monkeypatch):
+    seen = []
+    monkeypatch.setattr(nn.Dropout, "forward", lambda self, x: seen.append((self.p, x.shape)) or x)
+    model = Transformer(VOCABULARY, 12, 3, 2, LENGTH, dropout=0.3)
+    model(ids(B, T))
+    assert seen == [(0.3, (B, T, 12))] * 5  # the embeddings, and two a block
+    assert [block.attend.dropout for block in model.blocks] == [0.3, 0.3]
+    seen.clear()
+    block = DecoderBlock(12, 3, dropout=0.2)
+    block(torch.randn(B, T, 12), torch.randn(B, S, 12))
+    assert seen == [(0.2, (B, T, 12))] * 3
+    assert block.attend.dropout == block.cross_attend.dropout == 0.2
+
+
+@all_positions
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+def test_answers_follow_the_parameters_dtype(positions, dtype):
+    model, tokens = small_model(positions), ids(B, T)
+    expected = model(tokens)
+    found = model.to(dtype)(tokens)
+    assert found.dtype == dtype
+    assert ((found - expected).abs().max() < (1e-3 if dtype == torch.float32 else 0.5) * expected.abs().max()).item()
+
+
+@pytest.mark.parametrize("positions", ["learned", "alibi"])
+def test_a_compiled_model_answers_as_the_model(positions):
+    with torch.device("cpu"):
+        model = small_model(positions)
+        compiled = torch.compile(model, fullgraph=True, backend="eager", dynamic=True)
+        masks = {1: torch.tensor([True, False, True, True])[None, :, None, None].expand(1, 4, 1, 5)}
+        for tokens, given in ((ids(2, 5), None), (ids(3, 9), None), (ids(2, 5), masks)):
+            if given is None or positions == "learned":
+                assert_close(compiled(tokens, given), model(tokens, given))
+
+
+@both_norms
+def test_every_parameter_is_trained(norm):
+    model, tokens = small_model(norm=norm), ids(B, T)
+    logits = model(tokens[:, :-1])
+    nn.functional.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten()).backward()
+    for name, parameter in model.named_parameters():
+        if not name.endswith("k_proj.bias"):  # it adds the same to all scores of a query
+            assert parameter.grad.abs().max() > 1e-9, name
+
+
+# Generation
+
+
+@all_positions
+def test_greedy_generation_is_a_slow_loop(positions):
+    model, tokens = small_model(positions), ids(B, 3)
+    expected = tokens.tolist()
+    for row in expected:
+        for _ in range(8):
+            scores = model(torch.tensor([row]))[0, -1].tolist()
+            row.append(scores.index(max(scores)))
+    assert model.generate(tokens, 8).tolist() == expected
+    assert model.generate(tokens, 0).tolist() == tokens.tolist()
+
+
+def test_generation_draws_from_the_next_probabilities():
+    """One token for each of 5,000 equal rows: each share within five standard deviations of its probability."""
+    model = small_model()
+    tokens = ids(1, 4)
+    for options in ({"temperature": 9.0}, {"temperature": 20.0, "top_k": 4}, {"temperature": 15.0, "top_p": 0.8}):
+        wanted = next_probabilities(model(tokens)[0, -1], **options)
+        drawn = model.generate(tokens.expand(5_000, -1), 1, **options)[:, -1]
+        shares = torch.bincount(drawn, minlength=VOCABULARY) / 5_000
+        assert (wanted > 0).sum() > 1
+        assert ((shares - wanted).abs() <= 5 * (wanted * (1 - wanted) / 5_000).sqrt()).all()
+
+
+def test_a_generator_decides_what_is_drawn():
+    def drawn(seed):
+        generator = torch.Generator("cpu").manual_seed(seed)
+        return model.generate(tokens, 10, temperature=20.0, generator=generator).tolist()
+
+    with torch.device("cpu"):
+        model, tokens = small_model(), ids(B, 2)
+        assert drawn(0) == drawn(0) != drawn(1)
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_generation_is_without_dropout_and_leaves_every_part_in_its_mode(training):
+    model = small_model(dropout=0.5).train(training)
+    model.blocks[1].eval()
+    tokens, modes = ids(B, 3), [part.training for part in model.modules()]
+    greedy = model.generate(tokens, 6)
+    assert [part.training for part in model.modules()] == modes
+    assert greedy.tolist() == model.eval().generate(tokens, 6).tolist()
+    assert not greedy.requires_grad
+
+
+LOGITS = st.lists(st.sampled_from([-3.0, -1.0, 0.0, 0.5, 2.0, 7.0]), min_size=1, max_size=9)
+
+
+@settings(max_examples=200)
+@given(
+    logits=LOGITS,
+    temperature=st.sampled_from([0.1, 1.0, 3.0]),
+    top_k=st.none() | st.integers(1, 12),
+    top_p=st.none() | st.sampled_from([0.05, 0.31, 0.77, 0.999]),
+)
+def test_next_probabilities_are_their_definition(logits, temperature, top_k, top_p):
+    powers = [math.exp(logit / temperature) for logit in logits]
+    order = sorted(range(len(logits)), key=lambda token: -powers[token])  # the earlier of two that are alike
+    kept = order[:top_k]
+    if top_p is not None:
+        total, together, nucleus = sum(powers[token] for token in kept), 0.0, []
+        for token in kept:
+            if together < top_p:
+                nucleus.append(token)
+            together += powers[token] / total
+        kept = nucleus
+    total = sum(powers[token] for token in kept)
+    expected = [powers[token] / total if token in kept else 0.0 for token in range(len(logits))]
+    given = torch.tensor(logits, dtype=torch.float64)
+    before = given.clone()
+    found = next_probabilities(given, temperature=temperature, top_k=top_k, top_p=top_p)
+    assert found.tolist() == pytest.approx(expected)
+    assert_close(given, before, rtol=0, atol=0)
+
+
+def test_rows_are_cut_off_each_by_itself():
+    logits = torch.tensor([[0.6, 0.3, 0.1], [0.1, 0.45, 0.45]]).log()
+    assert_close(next_probabilities(logits, top_p=0.5), torch.tensor([[1.0, 0, 0], [0, 0.5, 0.5]]))
+    assert_close(next_probabilities(logits, top_k=1), torch.tensor([[1.0, 0, 0], [0, 1, 0]]))
+
+
+# GPT-2
+
+WIDTH, INSIDE = 12, 20
+
+
+def gpt2_weights(inside=4 * WIDTH, layers=2):
+    """GPT-2's weights under its own names, (in, out), large, with biases and norms drawn at random."""
+    shapes = {"wte.weight": (VOCABULARY, WIDTH), "wpe.weight": (LENGTH, WIDTH)}
+    for layer in range(layers):
+        for name, shape in {
+            "attn.c_attn": (WIDTH, 3 * WIDTH),
+            "attn.c_proj": (WIDTH, WIDTH),
+            "mlp.c_fc": (WIDTH, inside),
+            "mlp.c_proj": (inside, WIDTH),
+        }.items():
+            shapes |= {f"h.{layer}.{name}.weight": shape, f"h.{layer}.{name}.bias": shape[1:]}
+        for name in ("ln_1", "ln_2"):
+            shapes |= {f"h.{layer}.{name}.weight": (WIDTH,), f"h.{layer}.{name}.bias": (WIDTH,)}
+    shapes |= {"ln_f.weight": (WIDTH,), "ln_f.bias": (WIDTH,)}
+    return {
+        name: (1.0 if "ln_" in name and name.endswith("weight") else 0.0) + 0.4 * torch.randn(shape)
+        for name, shape in shapes.items()
+    }
+
+
+def gpt2(weights, tokens, heads=3, activation="gelu_new", epsilon=1e-5):
+    """GPT-2 as it is published, one head and one function at a time; tokens (T,) → logits (T, V)."""
+    w = {name: weight.double() for name, weight in weights.items()}
+
+    def norm(x, name):
+        centred = x - x.mean(-1, keepdim=True)
+        return (
+            centred / (centred.square().mean(-1, keepdim=True) + epsilon).sqrt() * w[f"{name}.weight"]
+            + w[f"{name}.bias"]
+        )
+
+    def linear(x, name):
+        return x @ w[f"{name}.weight"] + w[f"{name}.bias"]
+
+    def act(x):
+        if activation == "gelu_new":
+            return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+        return x * (x > 0) if activation == "relu" else 0.5 * x * (1 + torch.erf(x / math.sqrt(2)))
+
+    length, width = len(tokens), WIDTH // heads
+    x = w["wte.weight"][tokens] + w["wpe.weight"][:length]
+    for layer in range(2):
+        qkv = linear(norm(x, f"h.{layer}.ln_1"), f"h.{layer}.attn.c_attn")
+        found = []
+        for head in range(heads):
+            q, k, v = (qkv[:, WIDTH * part + width * head :][:, :width] for part in range(3))
+            scores = q @ k.mT / math.sqrt(width)
+            scores[torch.ones(length, length).triu(1) > 0] = -math.inf
+            found.append(scores.softmax(-1) @ v)
+        x = x + linear(torch.cat(found, -1), f"h.{layer}.attn.c_proj")
+        x = x + linear(act(linear(norm(x, f"h.{layer}.ln_2"), f"h.{layer}.mlp.c_fc")), f"h.{layer}.mlp.c_proj")
+    return norm(x, "ln_f") @ w["wte.weight"].mT
+
+
+KINDS = {torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16", torch.float64: "F64"}
+
+
+def write_safetensors(path, tensors, metadata=None):
+    """The format by its description: the header's length, the header, the numbers."""
+    header, numbers = {"__metadata__": metadata} if metadata else {}, b""
+    for name, tensor in tensors.items():
+        raw = bytes(tensor.cpu().contiguous().flatten().view(torch.uint8).tolist())
+        kind = KINDS.get(tensor.dtype, "BOOL")
+        header[name] = {"dtype": kind, "shape": list(tensor.shape), "data_offsets": [len(numbers), len(numbers + raw)]}
+        numbers += raw
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + numbers)
+
+
+CONFIG = {
+    "model_type": "gpt2",
+    "vocab_size": VOCABULARY,
+    "n_embd": WIDTH,
+    "n_head": 3,
+    "n_layer": 2,
+    "n_positions": LENGTH,
+    "activation_function": "gelu_new",
+    "layer_norm_epsilon": 1e-5,
+}
+
+
+@pytest.fixture
+def checkpoint(tmp_path):
+    def write(weights, **config):
+        (tmp_path / "config.json").write_text(json.dumps(CONFIG | config))
+        write_safetensors(tmp_path / "model.safetensors", weights, {"format": "pt"})
+        return tmp_path
+
+    return write
+
+
+@pytest.mark.parametrize("prefix", ["", "transformer."])
+@pytest.mark.parametrize("activation", ["gelu_new", "gelu", "relu"])
+def test_a_published_gpt2_is_read(checkpoint, prefix, activation):
+    weights = gpt2_weights()
+    stored = {prefix + name: weight for name, weight in weights.items()}
+    stored[f"{prefix}h.0.attn.bias"] = causal_mask(LENGTH)[None, None]  # older files keep such masks
+    model = Transformer.from_gpt2(checkpoint(stored, activation_function=activation))
+    assert not model.training
+    tokens = ids(B, LENGTH)
+    expected = torch.stack([gpt2(weights, row, activation=activation) for row in tokens])
+    assert_close(model.double()(tokens), expected, rtol=1e-12, atol=1e-12)
+    assert_close(model.float()(tokens).double(), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_another_width_epsilon_dtype_and_a_second_copy_of_the_embedding(checkpoint):
+    weights = {name: weight.to(torch.bfloat16) for name, weight in gpt2_weights(INSIDE).items()}
+    stored = weights | {"lm_head.weight": weights["wte.weight"]}
+    model = Transformer.from_gpt2(checkpoint(stored, n_inner=INSIDE, layer_norm_epsilon=0.1))
+    tokens = ids(1, T)
+    assert model(tokens).dtype == torch.float32
+    assert_close(model.double()(tokens)[0], gpt2(weights, tokens[0], epsilon=0.1), rtol=1e-12, atol=1e-12)
+    assert model.output.weight is model.token_embedding.weight
+
+
+def test_a_square_weight_that_is_not_transposed_would_be_seen(checkpoint):
+    """It has the right shape, so only numbers can tell."""
+    weights, tokens = gpt2_weights(), ids(1, T)
+    wrong = weights | {"h.1.attn.c_proj.weight": weights["h.1.attn.c_proj.weight"].mT}
+    found = Transformer.from_gpt2(checkpoint(wrong)).double()(tokens)[0]
+    assert (found - gpt2(weights, tokens[0])).abs().max() > 1e-2
+
+
+@pytest.mark.parametrize("change", [{"model_type": "bert"}, {"scale_attn_by_inverse_layer_idx": True}])
+def test_another_kind_of_model_is_refused(checkpoint, change):
+    ((name, found),) = change.items()
+    wanted = {"model_type": "gpt2"}.get(name, False)
+    with pytest.raises(ValueError, match=f"^config.json must have {name} {wanted!r}, found {found!r}$"):
+        Transformer.from_gpt2(checkpoint(gpt2_weights(), **change))
+
+
+def test_an_unknown_activation_is_refused(checkpoint):
+    message = r"^activation_function in config\.json must be one of 'gelu_new'.*, found 'swish'$"
+    with pytest.raises(ValueError, match=message):
+        Transformer.from_gpt2(checkpoint(gpt2_weights(), activation_function="swish"))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda weights: weights.pop("h.1.ln_2.bias"), r"Missing key.*blocks\.1\.before_feed_forward\.bias"),
+        (lambda weights: weights.update({"h.2.ln_1.bias": torch.ones(3)}), r"Unexpected key.*blocks\.2"),
+        (lambda weights: weights.update({"wpe.weight": torch.ones(3, WIDTH)}), "size mismatch for position_embedding"),
+        (lambda weights: weights.pop("wte.weight"), r"Missing key.*token_embedding\.weight"),
+    ],
+)
+def test_weights_that_do_not_fit_are_named(checkpoint, change, message):
+    weights = gpt2_weights()
+    change(weights)
+    with pytest.raises(RuntimeError, match=rf"(?s){message}"):
+        Transformer.from_gpt2(checkpoint(weights))
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"config\.json"):
+        Transformer.from_gpt2(tmp_path)
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+def test_safetensors_are_read_bit_by_bit(tmp_path, dtype):
+    tensors = {"a": torch.randn(2, 3).to(dtype), "b": torch.randn(5).to(dtype), "c": torch.randn(()).to(dtype)}
+    write_safetensors(tmp_path / "x", tensors)
+    with torch.device("cpu"):
+        found = read_safetensors(tmp_path / "x")
+    assert_close(found, {name: tensor.cpu() for name, tensor in tensors.items()}, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("kept", [0, 5, 30, -1])
+def test_a_damaged_file_is_said_to_be(tmp_path, kept):
+    write_safetensors(tmp_path / "x", {"a": torch.randn(2, 3), "b": torch.randn(5)})
+    (tmp_path / "x").write_bytes((tmp_path / "x").read_bytes()[:kept])
+    with pytest.raises(ValueError, match=f"^{tmp_path / 'x'} is damaged or not in the format safetensors: "):
+        read_safetensors(tmp_path / "x")
+
+
+# Mistakes
+
+
+def made(**wrong):
+    right = {"vocab_size": 5, "embed_dim": 6, "num_heads": 2, "num_layers": 1, "max_length": 4}
+    return Transformer(**right | wrong)
+
+
+MAKING = {
+    TypeError: {
+        "vocab_size must be an integer, found 5.0": {"vocab_size": 5.0},
+        "num_layers must be an integer, found None": {"num_layers": None},
+        "hidden_dim must be an integer, found 2.5": {"hidden_dim": 2.5},
+    },
+    ValueError: {
+        "max_length must be at least 1, found 0": {"max_length": 0},
+        "embed_dim must be a multiple of num_heads, found 6 and 4": {"num_heads": 4},
+        "positions must be one of 'learned', 'rotary', 'alibi', None, found 'sinusoidal'": {"positions": "sinusoidal"},
+        "norm must be one of 'pre', 'post', found 'middle'": {"norm": "middle"},
+        "activation must be one of 'gelu', 'gelu_tanh', 'relu', found 'swish'": {"activation": "swish"},
+        "dropout must lie between 0 and 1, found 1.5": {"dropout": 1.5},
+        "hidden_dim must be at least 1, found -1": {"hidden_dim": -1},
+        "embed_std must be positive, found 0": {"embed_std": 0},
+        "rotary positions need heads of an even width, found 3": {"positions": "rotary"},
+    },
+}
+
+
+@mistakes(MAKING)
+def test_making_a_transformer_says_what_is_wrong(wrong, error, message):
+    refuses(made, wrong, error, message)
+
+
+ASKING = {
+    TypeError: {
+        "tokens must be a tensor of integers, found torch.float32": {"tokens": torch.ones(1, 2)},
+        "attn_mask must be a boolean tensor, True = may attend, found torch.float32": {
+            "tokens": torch.ones(1, 2, dtype=torch.long),
+            "attn_masks": {0: torch.ones(2, 2)},
+        },
+    },
+    ValueError: {
+        "tokens must have shape (B, length) with at least one id, found (2,)": {"tokens": torch.tensor([1, 2])},
+        "tokens must have at most max_length=4 positions, found 5": {"tokens": torch.ones(1, 5, dtype=torch.long)},
+        "attn_masks must be for blocks 0 to 0, found 1": {
+            "tokens": torch.ones(1, 2, dtype=torch.long),
+            "attn_masks": {1: torch.ones(2, 2, dtype=torch.bool)},
+        },
+    },
+}
+
+
+@mistakes(ASKING)
+def test_asking_a_transformer_says_what_is_wrong(wrong, error, message):
+    refuses(made(), wrong, error, message)
+    refuses(made().weights, wrong, error, message)
+
+
+def test_an_id_without_an_embedding_is_refused():
+    with torch.device("cpu"):  # elsewhere the ids are not looked at
+        refuses(made(), {"tokens": torch.tensor([[5]])}, ValueError, "tokens must hold ids from 0 to 4, found 5 to 5")
+
+
+GENERATING = {
+    TypeError: {
+        "length must be an integer, found 1.5": {"length": 1.5},
+        "top_k must be an integer, found 2.0": {"temperature": 1.0, "top_k": 2.0},
+    },
+    ValueError: {
+        "length must be at least 0, found -1": {"length": -1},
+        "tokens and length together must have at most max_length=4 positions, found 5": {"length": 3},
+        "temperature must be above 0 to draw with top_k or top_p, found 0": {"top_k": 2},
+        "temperature must be positive, found -1.0": {"temperature": -1.0},
+        "top_k must be at least 1, found 0": {"temperature": 1.0, "top_k": 0},
+        "top_p must be positive, found 0.0": {"temperature": 1.0, "top_p": 0.0},
+        "top_p must lie between 0 and 1, found 1.2": {"temperature": 1.0, "top_p": 1.2},
+    },
+}
+
+
+@mistakes(GENERATING)
+def test_generating_says_what_is_wrong(wrong, error, message):
+    given = {"tokens": torch.tensor([[1, 2]]), "length": 2}
+    refuses(made().generate, given | wrong, error, message)
+
+
+def test_blocks_say_what_is_wrong():
+    for kind in (Block, DecoderBlock):
+        with pytest.raises(ValueError, match=r"^norm must be one of 'pre', 'post', found None$"):
+            kind(6, 2, norm=None)
+    with pytest.raises(ValueError, match=r"^query must have the module's width 6, found query \(1, 2, 5\)$"):
+        Block(6, 2, norm_layer=nn.Identity)(torch.ones(1, 2, 5))
+    with pytest.raises(ValueError, match=r"^key must have the module's width 6, found key \(1, 2, 5\)$"):
+        DecoderBlock(6, 2)(torch.ones(1, 2, 6), torch.ones(1, 2, 5))
+
+
+def test_the_attention_inside_is_the_package_s():
+    assert isinstance(Block(6, 2).attend, MultiHeadAttention)
