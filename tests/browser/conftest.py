@@ -110,10 +110,8 @@ def show(visit, tmp_path):
     return open_page
 
 
-# The tests of a page stand together, in one worker, so that ``chapter`` opens it once in each window.
-every_page = pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in PAGES], scope="module"
-)
+# The tests of a page stand together, so that ``chapter`` opens it once in each window.
+every_page = pytest.mark.parametrize("name", PAGES, scope="module")
 
 
 @pytest.fixture(scope="session")

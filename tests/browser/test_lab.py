@@ -15,8 +15,6 @@ import pytest
 
 from conftest import ROOT, new_visit
 
-pytestmark = pytest.mark.xdist_group("lab")
-
 NOTEBOOKS = sorted(path.name for path in (ROOT / "book").glob("*.ipynb"))
 CHECKED = "checked.ipynb"
 SHOWN = """(element) => [...element.querySelectorAll('[data-value], path, text, caption, figcaption')]

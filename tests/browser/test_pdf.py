@@ -16,9 +16,6 @@ from tools.repository import site
 from attention.explorer import bars, explore, heatmap
 from conftest import BOOK, PAGES
 
-# The whole book is printed once, in one worker.
-pytestmark = pytest.mark.xdist_group("pdf")
-
 FEW = [("The course", "book/03-scaling"), ("Appendices", "book/notation"), ("Appendices", "book/errata")]
 CHINESE = re.compile("[\u4e00-\u9fff]")
 
