@@ -13,16 +13,15 @@ from itertools import chain
 from pathlib import Path
 
 import torch
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 
-import attention.explorer
 from attention import attention_weights
-from attention.explorer import curves, explore, heatmap
+from attention.explorer import Explorer, curves, explore, heatmap
+from attention.explorer.front import script, stylesheet
 from tools.bench_attention import attention_rows
 from tools.bench_regression import memory_row, regression_rows
 
 ROOT = Path(__file__).parent.parent
-EXPLORER = Path(attention.explorer.__file__).parent
 PRESSES = 200
 BROWSER = ["--no-sandbox", "--disable-frame-rate-limit", "--disable-gpu-vsync"]
 
@@ -57,7 +56,7 @@ def run(*command: str) -> None:
     subprocess.run(command, cwd=ROOT, check=True, env=os.environ | {"OMP_NUM_THREADS": "1"}, **quiet)
 
 
-def heatmap_explorer() -> attention.explorer.Explorer:
+def heatmap_explorer() -> Explorer:
     """80 states of 16 × 16 weights: 40 temperatures, causal or not."""
     torch.manual_seed(0)
     query, key = torch.randn(16, 8), torch.randn(16, 8)
@@ -71,32 +70,28 @@ def heatmap_explorer() -> attention.explorer.Explorer:
     )
 
 
-def curve_explorer() -> attention.explorer.Explorer:
+def curve_explorer() -> Explorer:
     """40 states of a curve of 400 points."""
     x = torch.linspace(0, 20, 400)
     return explore(lambda frequency: curves(x, {"sine": torch.sin(frequency * x)}), frequency=(0.1, 4.0, 0.1))
 
 
-def slider_steps(explorer: attention.explorer.Explorer) -> tuple[float, float]:
+def slider_steps(browser: Browser, explorer: Explorer) -> tuple[float, float]:
     """From key press to painted change, in seconds: the median and the 95th percentile of many presses.
 
     The browser paints at once instead of at the display's next refresh, which would add 0 to 16.7 ms by chance.
     """
-    style, script = ((EXPLORER / f"explorer.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
     html = explorer._repr_mimebundle_()["text/html"]
-    browser_path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=browser_path, args=BROWSER)
-        page = browser.new_page()
-        page.set_content(f"<!doctype html><style>{style}</style><script>{script}</script>{html}")
-        slider = page.locator("input[type=range]")
-        slider.evaluate(MEASURE)
-        slider.focus()
-        for press in range(PRESSES):
-            page.keyboard.press("ArrowRight" if press // 15 % 2 else "ArrowLeft")
-            page.wait_for_timeout(20)
-        took = sorted(page.evaluate("window.took"))
-        browser.close()
+    page = browser.new_page()
+    page.set_content(f"<!doctype html><style>{stylesheet()}</style><script>{script()}</script>{html}")
+    slider = page.locator("input[type=range]")
+    slider.evaluate(MEASURE)
+    slider.focus()
+    for press in range(PRESSES):
+        page.keyboard.press("ArrowRight" if press // 15 % 2 else "ArrowLeft")
+        page.wait_for_timeout(20)
+    took = sorted(page.evaluate("window.took"))
+    page.close()
     return took[len(took) // 2] / 1000, took[len(took) * 95 // 100] / 1000
 
 
@@ -138,10 +133,14 @@ def main() -> None:
         show(*row)
     show("make book, warm", seconds(lambda: run("make", "book"), runs=3), 8, "s")
     show("nbval, beyond running the notebooks, all cores together", checking_seconds(), 6, "s")
-    for name, explorer in (("16×16 heatmap", heatmap_explorer()), ("curve of 400 points", curve_explorer())):
-        median, late = slider_steps(explorer)
-        show(f"slider step to painted change, {name}, median", median * 1000, 16, "ms")
-        show(f"slider step to painted change, {name}, 95th percentile", late * 1000, 16, "ms")
+    found = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=BROWSER)
+        for name, explorer in (("16×16 heatmap", heatmap_explorer()), ("curve of 400 points", curve_explorer())):
+            median, late = slider_steps(browser, explorer)
+            show(f"slider step to painted change, {name}, median", median * 1000, 16, "ms")
+            show(f"slider step to painted change, {name}, 95th percentile", late * 1000, 16, "ms")
+        browser.close()
     show("explorer of 80 states, computed", seconds(heatmap_explorer) * 1000, 200, "ms")
     show("explorer of 80 states, HTML", len(heatmap_explorer()._repr_mimebundle_()["text/html"]) / 1000, 120, "kB")
     for page in sorted((ROOT / "_build" / "html" / "book").glob("[0-9]*.html")):

@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 from ipywidgets import IntSlider
+from tools import bench
 
 from attention import attention_weights, causal_mask
 from attention.explorer import bars, curves, explore, heatmap
@@ -191,3 +192,9 @@ def test_fits_a_phone_in_both_themes(show, theme):
     background = page.locator("attention-explorer").first.evaluate("e => getComputedStyle(e).backgroundColor")
     dark = sum(map(int, background.removeprefix("rgb(").rstrip(")").split(","))) < 3 * 128
     assert dark == (theme == "dark")
+
+
+def test_the_benchmark_measures_a_slider_s_steps(browser, monkeypatch):
+    monkeypatch.setattr(bench, "PRESSES", 20)
+    median, late = bench.slider_steps(browser, bench.curve_explorer())
+    assert 0 < median <= late < 1
