@@ -264,17 +264,17 @@ def _draw_decoder(generator: torch.Generator) -> tuple:
     batch, width, size = primes(generator, 3)
     table = torch.randn(size + 3, width, generator=generator)  # an embedding for each token
     maps = torch.randn(width, width, generator=generator), torch.randn(width, size + 3, generator=generator)
-    clock = torch.arange(batch) / batch * 6 + torch.rand((), generator=generator)  # answers of different lengths
+    clock = torch.arange(batch) / batch * 8 - 3 + torch.rand((), generator=generator)  # some end late, or not at all
     state = torch.cat([clock[:, None], torch.randn(batch, width, generator=generator)], dim=1)
 
     def step(token: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
         clock, hidden = state[:, :1] + 1, torch.tanh(state[:, 1:] @ maps[0] + table[token])
-        logits = torch.tanh(hidden @ maps[1])  # between -1 and 1
+        logits = torch.sin(hidden @ maps[1])  # between -1 and 1
         logits[:, [PAD, START]] = -9.0  # never the likeliest
-        logits[:, [END]] = clock - 6  # the likeliest when the clock has run up to 7, at the latest
+        logits[:, [END]] = torch.where((clock > 6) & (clock <= 7), 2.0, -9.0)  # once: afterwards a row goes on
         return logits, torch.cat([clock, hidden], dim=1)
 
-    return step, state, 13
+    return step, state, 8
 
 
 def _decoded(step: Callable, state: Tensor, max_steps: int, *, start=START, feed=True, keep=True, pads=True) -> Tensor:
@@ -291,6 +291,15 @@ def _decoded(step: Callable, state: Tensor, max_steps: int, *, start=START, feed
     return torch.stack(ids, dim=1)
 
 
+def _forgetful(step: Callable, state: Tensor, max_steps: int) -> Tensor:
+    token, ids = torch.full((len(state),), START), []
+    for _ in range(max_steps):
+        logits, state = step(token, state)
+        token = logits.argmax(dim=1).masked_fill(token == END, PAD)
+        ids.append(token)
+    return torch.stack(ids, dim=1)
+
+
 def _without_end(step: Callable, state: Tensor, max_steps: int) -> Tensor:
     ids = _decoded(step, state, max_steps)
     return ids.masked_fill(ids == END, PAD)
@@ -304,6 +313,10 @@ greedy = Exercise(
         Mistake(
             lambda step, state, max_steps: _decoded(step, state, max_steps, pads=False),
             "A row goes on after its end token (2). Remember which rows have ended, and write 0 there.",
+        ),
+        Mistake(
+            lambda step, state, max_steps: _forgetful(step, state, max_steps),
+            "You ask only whether the token before was 2. A row that has ended stays ended: remember it.",
         ),
         Mistake(
             lambda step, state, max_steps: _decoded(step, state, max_steps, keep=False),
