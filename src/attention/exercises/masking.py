@@ -131,18 +131,19 @@ def _safe_softmax(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 def _draw_scores(generator: torch.Generator) -> tuple:
-    """One row sees nothing, one everything, the others some.
+    """Row 0 sees nothing, row 1 everything, the others some.
 
-    Some rows lie far below 0 or above it, and some hidden scores far above the visible ones: that must not matter.
+    Rows 2 to 4 lie far above 0 or below it, and in row 5 the hidden scores lie far above the visible ones: neither must
+    matter.
     """
-    (queries,), keys = primes(generator, 1), _length(generator)
+    queries, keys = primes(generator, 1)[0] + 4, _length(generator)
     mask = torch.rand(queries, keys, generator=generator) < 0.5
+    mask[2:, 0], mask[2:, 1] = True, False
     mask[0], mask[1] = False, True
-    mask[2, 0], mask[2, 1] = True, False
     scores = (8 * torch.randn(queries, keys, generator=generator)).round() / 4  # exact in float32, shifted or not
-    shifts = torch.tensor([0.0, 1e4, -1e4, -2e6])[torch.randint(4, (queries, 1), generator=generator)]
-    above = 200.0 * torch.randint(2, (queries, 1), generator=generator)
-    return scores + shifts + above * ~mask, mask
+    scores[2:5] += torch.tensor([[1e4], [-1e4], [-2e6]])
+    scores[5] += 200.0 * ~mask[5]
+    return scores, mask
 
 
 INVERTED = "The polarity: True means that a key may be seen."
