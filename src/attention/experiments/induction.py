@@ -8,8 +8,6 @@ from the second block's queries, keys or values, or made to look k back.
 All runs together take about five minutes on one processor core.
 """
 
-import argparse
-import platform
 import time
 from pathlib import Path
 
@@ -17,8 +15,7 @@ import torch
 from torch import Generator, Tensor
 from torch.nn.functional import cross_entropy
 
-from attention.devices import checked_device, default_device
-from attention.experiments.runs import load, save
+from attention.experiments.runs import command, load, session
 from attention.transformer import Transformer
 
 SYMBOLS = 32
@@ -271,25 +268,11 @@ def run(device: torch.device) -> dict:
             result |= prove(model, tokens, period)
         found.append(settings | result)
         print(settings, {name: part for name, part in result.items() if name != "history"}, history[-1], flush=True)
-    session = {"device": device.type, "processor": platform.machine(), "torch": str(torch.__version__)}
-    session |= {"threads": torch.get_num_threads(), "seconds": time.monotonic() - start}
-    return {"runs": found, "session": session}
+    return {"runs": found, "session": session(device, start)}
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(usage="python -m attention.experiments.induction [options]", description=__doc__)
-    parser.add_argument("--output", type=Path, default=Path("induction.pt"), help="the file to write")
-    parser.add_argument("--device", help="cpu, cuda, cuda:1; the fastest at hand when not given")
-    options = parser.parse_args(arguments)
-    try:
-        if options.device:
-            device = checked_device("--device", options.device, torch.float64)
-        else:
-            device = default_device(torch.float64)
-        save(options.output, {})  # what can not be written is said before minutes are spent
-    except (ValueError, OSError) as error:
-        parser.error(str(error))
-    save(options.output, run(device))
+    command("attention.experiments.induction", __doc__, "induction.pt", run, arguments)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,6 @@ that training never reached.
 All runs together take about ten minutes on one processor core.
 """
 
-import argparse
-import platform
 import time
 from functools import partial
 from pathlib import Path
@@ -18,8 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from attention.devices import checked_device, default_device
-from attention.experiments.runs import load, save
+from attention.experiments.runs import command, load, session
 from attention.masks import window_mask
 from attention.modules import MultiHeadAttention
 from attention.positions import alibi_bias, rotate, sinusoidal_positions
@@ -222,25 +219,11 @@ def run(device: torch.device) -> dict:
         result = {"losses": losses[:FIRST_LOSSES], "loss": losses[-1], **test(model, settings["task"])}
         found.append(settings | result)
         print(settings, result, flush=True)
-    session = {"device": device.type, "processor": platform.machine(), "torch": str(torch.__version__)}
-    session |= {"threads": torch.get_num_threads(), "seconds": time.monotonic() - start}
-    return {"runs": found, "session": session}
+    return {"runs": found, "session": session(device, start)}
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(usage="python -m attention.experiments.positions [options]", description=__doc__)
-    parser.add_argument("--output", type=Path, default=Path("positions.pt"), help="the file to write")
-    parser.add_argument("--device", help="cpu, cuda, cuda:1; the fastest at hand when not given")
-    options = parser.parse_args(arguments)
-    try:
-        if options.device:
-            device = checked_device("--device", options.device, torch.float64)
-        else:
-            device = default_device(torch.float64)
-        save(options.output, {})  # what can not be written is said before minutes are spent
-    except (ValueError, OSError) as error:
-        parser.error(str(error))
-    save(options.output, run(device))
+    command("attention.experiments.positions", __doc__, "positions.pt", run, arguments)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,6 @@ with additive or with dot-product attention, and with a mask over the padding or
 All runs together take some minutes on one processor core.
 """
 
-import argparse
-import platform
 import string
 import time
 from pathlib import Path
@@ -19,8 +17,7 @@ from torch.nn.functional import pad
 
 from attention.contexts import DotProductAttention, LastState
 from attention.data import Vocabulary, draw_dates, draw_dictionary
-from attention.devices import checked_device, default_device
-from attention.experiments.runs import load, save
+from attention.experiments.runs import command, load, session
 from attention.modules import AdditiveAttention
 from attention.seq2seq import Decoder, Encoder, Translator
 from attention.training import exact_matches, train
@@ -204,27 +201,11 @@ def run(device: torch.device) -> dict:
             result = task.test(model)
             found[name].append(settings | {"losses": losses[:FIRST_LOSSES]} | result)
             print(name, settings, result, flush=True)
-    session = {"device": device.type, "processor": platform.machine(), "torch": str(torch.__version__)}
-    session |= {"threads": torch.get_num_threads(), "seconds": time.monotonic() - start}
-    return found | {"session": session}
+    return found | {"session": session(device, start)}
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        usage="python -m attention.experiments.sequence_to_sequence [options]", description=__doc__
-    )
-    parser.add_argument("--output", type=Path, default=Path("sequence-to-sequence.pt"), help="the file to write")
-    parser.add_argument("--device", help="cpu, cuda, cuda:1; the fastest at hand when not given")
-    options = parser.parse_args(arguments)
-    try:
-        if options.device:
-            device = checked_device("--device", options.device, torch.float64)
-        else:
-            device = default_device(torch.float64)
-        save(options.output, {})  # what can not be written is said before minutes are spent
-    except (ValueError, OSError) as error:
-        parser.error(str(error))
-    save(options.output, run(device))
+    command("attention.experiments.sequence_to_sequence", __doc__, "sequence-to-sequence.pt", run, arguments)
 
 
 if __name__ == "__main__":
