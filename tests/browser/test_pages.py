@@ -3,19 +3,13 @@
 A page is checked as it was loaded first, then its sliders are moved; what it asked for and complained of comes last.
 """
 
-import contextlib
-import io
-from pathlib import Path
-
 import nbformat
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from attention import explorer as package
-from attention.explorer.controls import make_control
-from attention.explorer.states import as_panels
 from conftest import ROOT, every_page
+from payloads import payloads, unpack
 
 LIGHT = {"where": "disk", "theme": "light"}
 DARK = {"where": "server", "theme": "dark"}
@@ -58,7 +52,6 @@ def test_axe_finds_nothing_serious(chapter, name, window, rules):
     assert faults == []
 
 
-SMALLEST = np.finfo(np.float32).tiny  # below it float32 keeps fewer digits
 SHOWN = """(element) => JSON.stringify([...element.querySelectorAll(
     '[data-value], path.line, path.points, path.arrow, .diagram text, caption, figcaption')].map((part) =>
     [part.dataset.value ?? part.textContent, part.hasAttribute('data-masked'), part.getAttribute('d')]))"""
@@ -73,41 +66,24 @@ NUMBERS = """(element) => [...element.querySelectorAll('.panel-heatmap, .panel-b
     [...panel.querySelectorAll('[data-value]')].map((cell) => cell.dataset.value))"""
 
 
-def explorers(path: Path, monkeypatch) -> list[tuple]:
-    """Run a notebook's code here, and keep what it passes to ``explore``."""
-    calls = []
-
-    def keep(function, /, *, name="", predict=None, print=(), **controls):
-        calls.append((function, controls))
-
-    monkeypatch.setattr(package, "explore", keep)
-    monkeypatch.setattr("matplotlib.pyplot.show", lambda: None)
-    notebook = nbformat.read(path, as_version=4)
-    namespace = {"__name__": "notebook"}
-    for cell in [cell for cell in notebook.cells if cell.cell_type == "code"][1:]:
-        with contextlib.redirect_stdout(io.StringIO()):
-            exec(cell.source, namespace)
-    return calls
-
-
-def computed(function, controls: dict, state: dict[str, str]) -> list[np.ndarray]:
+def computed(payload: dict, state: dict[str, str]) -> list[np.ndarray]:
     """The numbers of maps and bars in a state that is given by the labels a reader sees."""
-    values = {}
-    for name, given in controls.items():
-        control = make_control(name, given, None)
-        values[name] = control.values[control.labels.index(state[control.label])]
-    panels = [panel for panel in as_panels(function(**values)) if panel.kind in ("heatmap", "bars")]
-    return [panel.numbers["values"].ravel() for panel in panels]
+    controls = payload["controls"]
+    counts = [len(control["states"]) for control in controls]
+    places = [control["labels"].index(state[control["label"]]) for control in controls]
+    panels = [panel for panel in payload["panels"] if panel["kind"] in ("heatmap", "bars")]
+    return [unpack(panel["fields"]["values"], counts, places).ravel() for panel in panels]
 
 
 @every_page
-def test_explorers_move_and_show_what_the_package_computes(chapter, name, monkeypatch):
+def test_explorers_move_and_show_what_the_notebook_computed(chapter, name):
+    """When notebooks are tested, each is executed anew and must come to the outputs that are compared with here."""
     path = (ROOT / name).with_suffix(".ipynb")
-    calls = explorers(path, monkeypatch) if path.exists() else []
+    drawn = payloads(nbformat.read(path, as_version=4)) if path.exists() else []
     elements = chapter(name, **LIGHT).page.locator("attention-explorer").all()
-    assert len(elements) == len(calls)
-    assert bool(calls) == path.exists()
-    for element, (function, controls) in zip(elements, calls, strict=True):
+    assert len(elements) == len(drawn)
+    assert bool(drawn) == path.exists()
+    for element, payload in zip(elements, drawn, strict=True):
         sliders = element.locator(".controls input[type=range]").all()
         for slider in [None, *sliders]:
             if slider:
@@ -117,8 +93,8 @@ def test_explorers_move_and_show_what_the_package_computes(chapter, name, monkey
                 slider.press("ArrowLeft" if at_end else "ArrowRight")
                 assert element.evaluate(SHOWN) != before, slider.evaluate("(input) => input.labels[0].textContent")
             shown = element.evaluate(NUMBERS)
-            for found, expected in zip(shown, computed(function, controls, element.evaluate(STATE)), strict=True):
-                np.testing.assert_allclose(np.array(found, dtype=float), expected, rtol=1e-6, atol=SMALLEST)
+            for found, expected in zip(shown, computed(payload, element.evaluate(STATE)), strict=True):
+                np.testing.assert_array_equal(np.array(found, dtype=float), expected)
 
 
 @every_page
