@@ -78,18 +78,21 @@ rms_norm = Exercise(
 )
 
 
-def _block(x: Tensor, norm: Callable, attend: Callable, feed_forward: Callable) -> Tensor:
-    after_attention = []
-    for token, added in zip(x, attend(norm(x)), strict=True):
-        after_attention.append(token + added)
+Layer = Callable[[Tensor], Tensor]
+Cross = Callable[[Tensor, Tensor], Tensor]
+
+
+def _decoder_block(x: Tensor, memory: Tensor, norm: Layer, attend: Layer, cross: Cross, feed_forward: Layer) -> Tensor:
     rows = []
-    for token in after_attention:  # the feed-forward layer takes one token at a time
+    for token, added in zip(x, attend(norm(x)), strict=True):
+        token = token + added
+        token = token + cross(norm(token[None]), memory)[0]  # each query by itself
         rows.append(token + feed_forward(norm(token[None]))[0])
     return torch.stack(rows)
 
 
 def _draw_block(generator: torch.Generator) -> tuple:
-    tokens, width, hidden = primes(generator, 3)
+    tokens, rows, width, hidden = primes(generator, 4)
     mix = torch.randn(tokens, tokens, generator=generator).softmax(dim=1)
     up, down = torch.randn(width, hidden, generator=generator), torch.randn(hidden, width, generator=generator)
 
@@ -100,53 +103,68 @@ def _draw_block(generator: torch.Generator) -> tuple:
     def attend(x: Tensor) -> Tensor:
         return mix.to(x.dtype) @ x
 
+    def cross_attend(query: Tensor, memory: Tensor) -> Tensor:
+        return (query @ memory.mT).softmax(dim=-1) @ memory
+
     def feed_forward(x: Tensor) -> Tensor:
         return torch.tanh(x @ up.to(x.dtype)) @ down.to(x.dtype)
 
-    return 2 * torch.randn(tokens, width, generator=generator) + 1, norm, attend, feed_forward
+    x, memory = 2 * torch.randn(tokens, width, generator=generator) + 1, torch.randn(rows, width, generator=generator)
+    return x, memory, norm, attend, cross_attend, feed_forward
 
 
-def _attended(x: Tensor, norm: Callable, attend: Callable) -> Tensor:
-    return x + attend(norm(x))
-
-
-def _post_norm(x: Tensor, norm: Callable, attend: Callable, feed_forward: Callable) -> Tensor:
+def _post_norm(x: Tensor, memory: Tensor, norm: Layer, attend: Layer, cross: Cross, feed_forward: Layer) -> Tensor:
     x = norm(x + attend(x))
+    x = norm(x + cross(x, memory))
     return norm(x + feed_forward(x))
 
 
-def _onto_the_normed(x: Tensor, norm: Callable, attend: Callable, feed_forward: Callable) -> Tensor:
+def _onto_the_normed(
+    x: Tensor, memory: Tensor, norm: Layer, attend: Layer, cross: Cross, feed_forward: Layer
+) -> Tensor:
     x = norm(x)
     x = norm(x + attend(x))
+    x = norm(x + cross(x, memory))
     return x + feed_forward(x)
 
 
-def _without_feed_forward_norm(x: Tensor, norm: Callable, attend: Callable, feed_forward: Callable) -> Tensor:
-    x = _attended(x, norm, attend)
-    return x + feed_forward(x)
-
-
-def _without_attention_norm(x: Tensor, norm: Callable, attend: Callable, feed_forward: Callable) -> Tensor:
-    x = x + attend(x)
+def _replacing(x: Tensor, memory: Tensor, norm: Layer, attend: Layer, cross: Cross, feed_forward: Layer) -> Tensor:
+    x = x + attend(norm(x))
+    x = cross(norm(x), memory)
     return x + feed_forward(norm(x))
 
 
-def _feed_forward_first(x: Tensor, norm: Callable, attend: Callable, feed_forward: Callable) -> Tensor:
-    x = x + feed_forward(norm(x))
-    return _attended(x, norm, attend)
+def _memory_first(x: Tensor, memory: Tensor, norm: Layer, attend: Layer, cross: Cross, feed_forward: Layer) -> Tensor:
+    x = x + cross(norm(x), memory)
+    x = x + attend(norm(x))
+    return x + feed_forward(norm(x))
 
 
-def _without_last_sum(x: Tensor, norm: Callable, attend: Callable, feed_forward: Callable) -> Tensor:
-    return feed_forward(norm(_attended(x, norm, attend)))
+def _without_norm(x: Tensor, memory: Tensor, norm: Layer, attend: Layer, cross: Cross, feed_forward: Layer) -> Tensor:
+    x = x + attend(norm(x))
+    x = x + cross(x, memory)
+    return x + feed_forward(norm(x))
 
 
-def _back_to_the_input(x: Tensor, norm: Callable, attend: Callable, feed_forward: Callable) -> Tensor:
-    return x + feed_forward(norm(_attended(x, norm, attend)))
+def _normed_memory(x: Tensor, memory: Tensor, norm: Layer, attend: Layer, cross: Cross, feed_forward: Layer) -> Tensor:
+    x = x + attend(norm(x))
+    x = x + cross(norm(x), norm(memory))
+    return x + feed_forward(norm(x))
 
 
-block = Exercise(
-    "block",
-    _block,
+def _side_by_side(x: Tensor, memory: Tensor, norm: Layer, attend: Layer, cross: Cross, feed_forward: Layer) -> Tensor:
+    x = x + attend(norm(x)) + cross(norm(x), memory)
+    return x + feed_forward(norm(x))
+
+
+def _encoder_block(x: Tensor, memory: Tensor, norm: Layer, attend: Layer, cross: Cross, feed_forward: Layer) -> Tensor:
+    x = x + attend(norm(x))
+    return x + feed_forward(norm(x))
+
+
+decoder_block = Exercise(
+    "decoder_block",
+    _decoder_block,
     _draw_block,
     mistakes=(
         Mistake(
@@ -159,33 +177,28 @@ block = Exercise(
             "You add to the normalised tokens. Normalise only what a layer reads, and add to x itself.",
         ),
         Mistake(
-            lambda x, norm, attend, feed_forward: feed_forward(norm(attend(norm(x)))),
-            "Nothing is added: each layer replaces its input. Add what it returns to what was there.",
+            _replacing,
+            "What cross-attention returns takes the place of x. Add it to x, as with the other two layers.",
         ),
         Mistake(
-            _without_last_sum,
-            "The second sum is missing: the feed-forward layer, too, adds to its input.",
+            _memory_first,
+            "Your cross-attention comes first. The tokens attend to each other before they ask the memory.",
         ),
         Mistake(
-            _back_to_the_input,
-            "You add what the feed-forward layer returns to the block's input. What attention added is lost: add to "
-            "the sum.",
+            _without_norm,
+            "The query of your cross-attention is the stream as it is. It needs a norm, as everything that is read.",
         ),
         Mistake(
-            lambda x, norm, attend, feed_forward: _attended(x, norm, attend) + feed_forward(norm(x)),
-            "Your feed-forward layer reads the block's input. It should read what attention has added, too.",
+            _normed_memory,
+            "You normalise the memory once more. The encoder has done it already.",
         ),
         Mistake(
-            _feed_forward_first,
-            "You begin with the feed-forward layer. Attention comes first.",
+            _side_by_side,
+            "Both of your attentions read the same x. Cross-attention comes second: it reads what the first has added.",
         ),
         Mistake(
-            _without_feed_forward_norm,
-            "The feed-forward layer reads the stream as it is. It needs a norm as well.",
-        ),
-        Mistake(
-            _without_attention_norm,
-            "Attention reads the stream as it is. It needs a norm as well.",
+            _encoder_block,
+            "The memory has no effect. Cross-attention stands between self-attention and the feed-forward layer.",
         ),
     ),
 )
