@@ -34,6 +34,8 @@ FIRST_LOSSES = 5  # kept of each run, so that a test can repeat its beginning
 UNASKED = -100  # the answer where there is no question
 EQUALS, PLUS = 10, 11  # the symbols after the ten digits; a question ends with EQUALS
 
+# Each task draws what the model reads, (N, T), and where it is asked the next symbol, (N, T), as `ask` puts them.
+
 
 def reversing(count: int, generator: Generator, test: bool = False) -> tuple[Tensor, Tensor]:
     digits = torch.randint(10, (count, 10), generator=generator)
