@@ -156,6 +156,13 @@ def test_what_the_published_runs_show(runs):
         assert run["without"]["key"] > 0.8 > 0.1 > max(run["without"]["query"], run["without"]["value"])
         assert run["steered"][0] > 0.99
         assert min(run["both_steered"]) > 0.8
+        assert min(run["both_silenced"]) > math.log(32)  # each block's heads together are needed
+    redundant = {
+        name: [max(run[name][1]) < 0.2 for run in by_kind["learned"]] for name in ("silenced", "averaged")
+    }  # either head of the second block can be missed
+    assert redundant == {"silenced": [True, True, True, False, True], "averaged": [False] * 5}
+    assert min(min(run["silenced"][1]) for run in by_kind["rotary"]) > 1.3  # neither can
+    assert min(min(run["averaged"][1]) for run in by_kind["rotary"]) > 1.3
     jumps = {
         kind: [next(found["step"] for found in run["history"] if found["loss"] < 0.5) for run in by_kind[kind]]
         for kind in ("learned", "pinned")
