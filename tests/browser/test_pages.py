@@ -10,6 +10,7 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
+import torch
 from axe_playwright_python.sync_playwright import Axe
 
 from attention import explorer as package
@@ -71,6 +72,13 @@ STATE = """(element) => Object.fromEntries([...element.querySelectorAll('.contro
 }))"""
 NUMBERS = """(element) => [...element.querySelectorAll('.panel-heatmap, .panel-bars')].map((panel) =>
     [...panel.querySelectorAll('[data-value]')].map((cell) => cell.dataset.value))"""
+
+
+@pytest.fixture(autouse=True)
+def _dtype():
+    """What a notebook that runs here sets does not reach the next."""
+    yield
+    torch.set_default_dtype(torch.float32)
 
 
 def explorers(path: Path, monkeypatch) -> list[tuple]:
