@@ -5,7 +5,6 @@ import itertools
 import json
 import math
 import re
-import struct
 from html.parser import HTMLParser
 
 import ipywidgets
@@ -33,6 +32,7 @@ from numpy.testing import assert_array_equal
 
 from attention import attention_weights, causal_mask
 from attention.explorer import bars, curves, explore, heatmap
+from payloads import numbers, unpack
 
 INF, NAN = math.inf, math.nan
 
@@ -46,40 +46,6 @@ def control(given, function=nothing):
     """The one control that ``given`` makes, as the front end reads it."""
     (found,) = explore(function, x=given).widget.payload["controls"]
     return found
-
-
-# What the front end reads from a payload: the slow specification, number by number.
-
-
-def unpack(field, counts, state):
-    """A field of a panel in one state; ``state`` has an index for each control, of which there are ``counts``."""
-    place = 0
-    for axis in field["over"]:
-        place = place * counts[axis] + state[axis]
-    if "items" in field:
-        return field["items"][place]
-    size = math.prod(field["shape"])
-    cells = range(place * size, (place + 1) * size)
-    if "bits" in field:
-        found = [bit(field["bits"], cell) for cell in cells]
-    elif "zeros" in field:
-        kept = iter(numbers(field))
-        everything = [0.0 if bit(field["zeros"], cell) else next(kept) for cell in range(cells.stop)]
-        found = [everything[cell] for cell in cells]
-    else:
-        found = [numbers(field)[cell] for cell in cells]
-    return np.array(found).reshape(field["shape"])
-
-
-def numbers(field):
-    kind, data = field["numbers"].split(":")
-    data = base64.b64decode(data)
-    letter, size = {"f4": ("f", 4), "f8": ("d", 8)}[kind]
-    return struct.unpack(f"<{len(data) // size}{letter}", data)
-
-
-def bit(text, index):
-    return bool(base64.b64decode(text)[index // 8] >> index % 8 & 1)
 
 
 def read(explorer, name, *state, panel=0):

@@ -8,16 +8,10 @@ from urllib.parse import parse_qsl
 import nbformat
 import pytest
 
+from payloads import payloads
+
 BOOK = sorted((Path(__file__).parents[1] / "book").glob("*.ipynb"))
 LINK = re.compile(r"\]\(#([\w-]+)\?([^)\s]+)\)")
-PAYLOAD = re.compile(r'<script type="application/json">(.*?)</script>', re.DOTALL)
-
-
-def payloads(notebook) -> list[dict]:
-    """The explorers of a notebook, as its committed outputs have them."""
-    outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
-    pages = ["".join(output.get("data", {}).get("text/html", "")) for output in outputs]
-    return [json.loads(found) for page in pages for found in PAYLOAD.findall(page)]
 
 
 def broken(notebook) -> list[str]:

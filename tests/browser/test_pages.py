@@ -3,20 +3,13 @@
 A page is checked as it was loaded first, then its sliders are moved; what it asked for and complained of comes last.
 """
 
-import contextlib
-import io
-from pathlib import Path
-
 import nbformat
 import numpy as np
 import pytest
-import torch
 from axe_playwright_python.sync_playwright import Axe
 
-from attention import explorer as package
-from attention.explorer.controls import make_control
-from attention.explorer.states import as_panels
 from conftest import ROOT, every_page
+from payloads import payloads, unpack
 
 LIGHT = {"where": "disk", "theme": "light"}
 DARK = {"where": "server", "theme": "dark"}
@@ -25,17 +18,28 @@ PHONE = {"where": "disk", "width": 360}
 # The theme's own faults, which no option of it mends.
 THEME_FAULTS: dict[str, str] = {}
 
-# Most of a page's text is code, cut into thousands of words of some dozens of kinds. Looking at each word's contrast
-# takes axe most of its time: of each kind it looks at the first.
-MARK_REPEATED = """() => {
-    const seen = new Set();
-    for (const word of document.querySelectorAll('pre span:not(:has(*)), dt span:not(:has(*))')) {
-        const names = [];
-        for (let part = word; part; part = part.parentElement) names.push(part.tagName, part.className);
-        const kind = names.join();
-        word.toggleAttribute('data-repeated', seen.has(kind));
-        seen.add(kind);
-    }
+# Axe would spend most of its time on words that look alike, and on the thousands of parts of code and formulas. It is
+# shown the first of those that look alike; of code and formulas the others are no longer in the page.
+LEAVE_OUT_REPEATED = """() => {
+    const looks = new Map();
+    const look = (part) => {
+        if (part && !looks.has(part)) {
+            const {color, backgroundColor, opacity, fontSize, fontWeight} = getComputedStyle(part);
+            const own = [color, backgroundColor, opacity, fontSize, fontWeight].join();
+            looks.set(part, own + look(part.parentElement));
+        }
+        return looks.get(part) ?? '';
+    };
+    const repeated = (parts, key) => {
+        const seen = new Set();
+        return [...parts].map((part) => [part, key(part)]).filter(([, key]) => seen.size === seen.add(key).size);
+    };
+    const all = (formula) => [...new Set([formula, ...formula.querySelectorAll('[style]')].map(look))].join();
+    const formulas = repeated(document.querySelectorAll('mjx-container'), all);
+    const words = repeated(document.querySelectorAll('pre span:not(:has(*)), code span, dt span:not(:has(*))'), look);
+    for (const [formula] of formulas) formula.replaceWith('a formula');
+    for (const [word] of words) word.replaceWith(word.textContent);
+    for (const [part] of repeated(document.body.querySelectorAll('*'), look)) part.dataset.repeated = '';
 }"""
 CONTRAST = "axe.configure({rules: [{id: 'color-contrast', selector: '*:not([data-repeated])'}]})"
 AXE = Axe(f"{Axe().axe_script};\n{CONTRAST}")
@@ -48,7 +52,7 @@ CONTRAST_ALONE = {"runOnly": ["color-contrast"]}  # a theme changes nothing else
 @every_page
 def test_axe_finds_nothing_serious(chapter, name, window, rules):
     page = chapter(name, **window).page
-    page.evaluate(MARK_REPEATED)
+    page.evaluate(LEAVE_OUT_REPEATED)
     found = AXE.run(page, options=AXE_OPTIONS | rules)
     faults = [
         f"{fault['id']}: {node['html']}"
@@ -74,48 +78,24 @@ NUMBERS = """(element) => [...element.querySelectorAll('.panel-heatmap, .panel-b
     [...panel.querySelectorAll('[data-value]')].map((cell) => cell.dataset.value))"""
 
 
-@pytest.fixture(autouse=True)
-def _dtype():
-    """What a notebook that runs here sets does not reach the next."""
-    yield
-    torch.set_default_dtype(torch.float32)
-
-
-def explorers(path: Path, monkeypatch) -> list[tuple]:
-    """Run a notebook's code here, and keep what it passes to ``explore``."""
-    calls = []
-
-    def keep(function, /, *, name="", predict=None, print=(), **controls):
-        calls.append((function, controls))
-
-    monkeypatch.setattr(package, "explore", keep)
-    monkeypatch.setattr("matplotlib.pyplot.show", lambda: None)
-    notebook = nbformat.read(path, as_version=4)
-    namespace = {"__name__": "notebook"}
-    for cell in [cell for cell in notebook.cells if cell.cell_type == "code"][1:]:
-        with contextlib.redirect_stdout(io.StringIO()):
-            exec(cell.source, namespace)
-    return calls
-
-
-def computed(function, controls: dict, state: dict[str, str]) -> list[np.ndarray]:
+def computed(payload: dict, state: dict[str, str]) -> list[np.ndarray]:
     """The numbers of maps and bars in a state that is given by the labels a reader sees."""
-    values = {}
-    for name, given in controls.items():
-        control = make_control(name, given, None)
-        values[name] = control.values[control.labels.index(state[control.label])]
-    panels = [panel for panel in as_panels(function(**values)) if panel.kind in ("heatmap", "bars")]
-    return [panel.numbers["values"].ravel() for panel in panels]
+    controls = payload["controls"]
+    counts = [len(control["states"]) for control in controls]
+    places = [control["labels"].index(state[control["label"]]) for control in controls]
+    panels = [panel for panel in payload["panels"] if panel["kind"] in ("heatmap", "bars")]
+    return [unpack(panel["fields"]["values"], counts, places).ravel() for panel in panels]
 
 
 @every_page
-def test_explorers_move_and_show_what_the_package_computes(chapter, name, monkeypatch):
+def test_explorers_move_and_show_what_the_notebook_computed(chapter, name):
+    """When notebooks are tested, each is executed anew and must come to the outputs that are compared with here."""
     path = (ROOT / name).with_suffix(".ipynb")
-    calls = explorers(path, monkeypatch) if path.exists() else []
+    drawn = payloads(nbformat.read(path, as_version=4)) if path.exists() else []
     elements = chapter(name, **LIGHT).page.locator("attention-explorer").all()
-    assert len(elements) == len(calls)
-    assert bool(calls) == path.exists()
-    for element, (function, controls) in zip(elements, calls, strict=True):
+    assert len(elements) == len(drawn)
+    assert bool(drawn) == path.exists()
+    for element, payload in zip(elements, drawn, strict=True):
         sliders = element.locator(".controls input[type=range]").all()
         for slider in [None, *sliders]:
             if slider:
@@ -125,7 +105,7 @@ def test_explorers_move_and_show_what_the_package_computes(chapter, name, monkey
                 slider.press("ArrowLeft" if at_end else "ArrowRight")
                 assert element.evaluate(SHOWN) != before, slider.evaluate("(input) => input.labels[0].textContent")
             shown = element.evaluate(NUMBERS)
-            for found, expected in zip(shown, computed(function, controls, element.evaluate(STATE)), strict=True):
+            for found, expected in zip(shown, computed(payload, element.evaluate(STATE)), strict=True):
                 np.testing.assert_allclose(np.array(found, dtype=float), expected, rtol=1e-6, atol=SMALLEST)
 
 

@@ -1,0 +1,49 @@
+"""What the front end reads from an explorer's payload, number by number: the slow specification."""
+
+import base64
+import json
+import math
+import re
+import struct
+
+import numpy as np
+
+PAYLOAD = re.compile(r'<script type="application/json">(.*?)</script>', re.DOTALL)
+
+
+def payloads(notebook) -> list[dict]:
+    """The explorers of a notebook, as its committed outputs have them."""
+    outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
+    pages = ["".join(output.get("data", {}).get("text/html", "")) for output in outputs]
+    return [json.loads(found) for page in pages for found in PAYLOAD.findall(page)]
+
+
+def unpack(field, counts, state):
+    """A field of a panel in one state; ``state`` has an index for each control, of which there are ``counts``."""
+    place = 0
+    for axis in field["over"]:
+        place = place * counts[axis] + state[axis]
+    if "items" in field:
+        return field["items"][place]
+    size = math.prod(field["shape"])
+    cells = slice(place * size, (place + 1) * size)
+    if "bits" in field:
+        found = bits(field["bits"])[cells]
+    elif "zeros" in field:
+        kept = iter(numbers(field))
+        found = [0.0 if zero else next(kept) for zero in bits(field["zeros"])[: cells.stop]][cells]
+    else:
+        found = numbers(field)[cells]
+    return np.array(found).reshape(field["shape"])
+
+
+def numbers(field):
+    kind, data = field["numbers"].split(":")
+    data = base64.b64decode(data)
+    letter, size = {"f4": ("f", 4), "f8": ("d", 8)}[kind]
+    return struct.unpack(f"<{len(data) // size}{letter}", data)
+
+
+def bits(text):
+    """The bits of each byte, the lowest first."""
+    return [bool(byte >> place & 1) for byte in base64.b64decode(text) for place in range(8)]
