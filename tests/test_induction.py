@@ -82,6 +82,7 @@ def test_a_perfect_answer_has_no_loss():
 
 def test_masks_by_hand():
     assert induction.silence(1, 3).tolist() == [[[[True] * 3] * 3, [[False] * 3] * 3]]
+    assert not induction.silence([0, 1], 3).any()
     assert induction.pin([0], 1, 3)[0, 0].int().tolist() == [[0, 0, 0], [1, 0, 0], [0, 1, 0]]
     assert induction.pin([0], 1, 3)[0, 1].all()
     assert induction.pin([0, 1], 2, 3)[0].int().tolist() == [[[0, 0, 0], [0, 0, 0], [1, 0, 0]]] * 2
@@ -104,6 +105,26 @@ def test_a_head_is_taken_from_one_role_of_the_second_block(role, head):
     inputs[role] = second.before_attend(x - written)
     expected = model.unembed(x + second.attend(**inputs, is_causal=True)[0])
     assert_close(induction.without(model, tokens, head, role), expected)
+    assert (expected - model(tokens)).abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("head", [0, 1])
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_head_adds_its_average(number, head):
+    """What it writes, by its own slice of each projection, is replaced by its mean over sequences and places."""
+    model = induction.make("learned").double()
+    tokens, _ = induction.draw(3, torch.Generator("cpu").manual_seed(0))
+    x = model.embed(tokens)
+    for current, block in enumerate(model.blocks):
+        attend, normed = block.attend, block.before_attend(x)
+        q, k, v = (linear(normed).unflatten(-1, (2, 32)).transpose(1, 2) for linear in list(attend.children())[:3])
+        scores = (q @ k.mT / math.sqrt(32)).masked_fill(torch.ones(32, 32).triu(1) > 0, -math.inf)
+        outputs = scores.softmax(-1) @ v  # (3, 2, 32, 32)
+        if current == number:
+            outputs[:, head] = outputs[:, head].mean(dim=(0, 1))
+        x = x + attend.out_proj(outputs.transpose(1, 2).flatten(2))
+    expected = model.unembed(x)
+    assert_close(induction.averaged(model, tokens, number, head), expected)
     assert (expected - model(tokens)).abs().max() > 1e-3
 
 
@@ -135,6 +156,13 @@ def test_what_the_published_runs_show(runs):
         assert run["without"]["key"] > 0.8 > 0.1 > max(run["without"]["query"], run["without"]["value"])
         assert run["steered"][0] > 0.99
         assert min(run["both_steered"]) > 0.8
+        assert min(run["both_silenced"]) > math.log(32)  # each block's heads together are needed
+    redundant = {
+        name: [max(run[name][1]) < 0.2 for run in by_kind["learned"]] for name in ("silenced", "averaged")
+    }  # either head of the second block can be missed
+    assert redundant == {"silenced": [True, True, True, False, True], "averaged": [False] * 5}
+    assert min(min(run["silenced"][1]) for run in by_kind["rotary"]) > 1.3  # neither can
+    assert min(min(run["averaged"][1]) for run in by_kind["rotary"]) > 1.3
     jumps = {
         kind: [next(found["step"] for found in run["history"] if found["loss"] < 0.5) for run in by_kind[kind]]
         for kind in ("learned", "pinned")
@@ -164,7 +192,8 @@ def test_the_command_trains_proves_and_saves(tmp_path, monkeypatch, capsys):
     assert [there["step"] for there in rotary["history"]] == [0, 1, 2]
     assert [there["one_back"][0] for there in pinned["history"]] == [1, 1, 1]
     assert rotary["without"].keys() == {"query", "key", "value"}
-    assert [len(rotary[name]) for name in ("silenced", "steered", "both_steered", "by_period")] == [2, 5, 5, 9]
+    assert [len(rotary[name]) for name in ("silenced", "averaged", "both_silenced")] == [2, 2, 2]
+    assert [len(rotary[name]) for name in ("steered", "both_steered", "by_period")] == [5, 5, 9]
     assert "without" not in pinned
     assert found["session"]["seconds"] > 0
     assert "rotary" in capsys.readouterr().out

@@ -17,6 +17,8 @@ BOXES = {
     "weights": Box("softmax", "weights", "weights"),
     "output": Box("· V", "output", "value"),
     "heads": Box("W_o", "heads joined", "value"),
+    "added": Box("X + …", "residual stream"),
+    "feed-forward": Box("FFN", "feed-forward"),
 }
 
 # For each chapter, what it explains: boxes, and arrows by their two ends.
@@ -29,6 +31,7 @@ LIT: dict[int, list[str | tuple[str, str]]] = {
     6: ["tokens", "query", "key", "value", ("tokens", "query"), ("tokens", "key"), ("tokens", "value")],
     7: ["heads", ("output", "heads")],
     8: ["positions", *[("positions", name) for name in ("tokens", "query", "key", "masked")]],
+    11: ["added", "feed-forward", ("tokens", "added"), ("heads", "added"), ("added", "feed-forward")],
 }
 
 
@@ -36,7 +39,8 @@ def formula(chapter: int) -> Panel:
     """Attention from its inputs to its output, ``softmax(QKᵀ / √D) V``, with one chapter's part lit.
 
     From chapter 6 on, queries, keys and values are made from tokens; from chapter 7 on, heads are joined. In
-    chapter 8 positions enter, at the tokens, at queries and keys, or at the scores, where the mask is.
+    chapter 8 positions enter, at the tokens, at queries and keys, or at the scores, where the mask is. In chapter 11
+    the result is added to the tokens, and a feed-forward layer follows: it is a block of a Transformer.
 
     Args:
         chapter: the number of a chapter that explains a part of the formula.
@@ -64,5 +68,8 @@ def formula(chapter: int) -> Panel:
     if chapter >= 8:
         rows[0][3] = "positions"
         arrows += [("positions", name) for name in ("tokens", "query", "key", "masked")]
+    if chapter >= 11:
+        rows[-1][2:4] = ["feed-forward", "added"]
+        arrows += [("tokens", "added"), ("heads", "added"), ("added", "feed-forward")]
     names = {name for row in rows for name in row}
     return diagram(rows, arrows, boxes={name: BOXES[name] for name in BOXES if name in names}, lit=LIT[chapter])

@@ -65,10 +65,10 @@ def make(kind: str) -> Transformer:
     return Transformer(SYMBOLS, WIDTH, HEADS, 2, LENGTH, positions, **options)
 
 
-def silence(head: int, length: int) -> Tensor:
-    """A mask (1, H, T, T) under which one head sees nothing, and the others what they like."""
+def silence(heads: int | list[int], length: int) -> Tensor:
+    """A mask (1, H, T, T) under which one head, or each of some, sees nothing, and the others what they like."""
     mask = torch.ones(1, HEADS, length, length, dtype=torch.bool)
-    mask[:, head] = False
+    mask[:, heads] = False
     return mask
 
 
@@ -190,6 +190,27 @@ def without(model: Transformer, tokens: Tensor, head: int, role: str) -> Tensor:
 
 
 @torch.no_grad()
+def averaged(model: Transformer, tokens: Tensor, number: int, head: int) -> Tensor:
+    """The logits (N, T, V) of a model one of whose heads adds everywhere what it adds on average (mean ablation).
+
+    Args:
+        model: the model.
+        tokens: (N, T), over whose sequences and places the average is taken.
+        number: of the block.
+        head: of that block.
+    """
+    mask = silence(head, tokens.size(1)).to(tokens.device)
+    x = model.embed(tokens)  # (N, T, E)
+    for current, block in enumerate(model.blocks):
+        before = x
+        x, _ = block(before, is_causal=True)
+        if current == number:
+            lacking, _ = block(before, mask, is_causal=True)
+            x = lacking + (x - lacking).mean(dim=(0, 1))  # with attention alone, x − lacking is what the head adds
+    return model.unembed(x)
+
+
+@torch.no_grad()
 def steer(model: Transformer, tokens: Tensor, period: Tensor, heads: list[int], back: int) -> float:
     """The share of places, from the second time round, at which the model says the token ``back`` ahead.
 
@@ -223,9 +244,10 @@ def prove(model: Transformer, tokens: Tensor, period: Tensor) -> dict:
 
     Returns:
         ``back`` and ``copy``, the heads of the first and of the second block with the highest scores; ``silenced``,
-        the loss without each head, by block; ``without``, the loss if the second block can't see the head ``back`` in
-        its queries, keys or values; ``steered`` and ``both_steered``, the shares of :func:`steer` for each of ``BACK``;
-        ``by_period``, the shares of :func:`right_by_period`.
+        the loss without each head, by block; ``averaged``, likewise, with what each head adds on average in its place;
+        ``both_silenced``, the loss without the heads of each block; ``without``, the loss if the second block can't see
+        the head ``back`` in its queries, keys or values; ``steered`` and ``both_steered``, the shares of :func:`steer`
+        for each of ``BACK``; ``by_period``, the shares of :func:`right_by_period`.
     """
     scores = measure(model, tokens, period)
     back = max(range(HEADS), key=lambda head: scores["one_back"][head])
@@ -235,10 +257,13 @@ def prove(model: Transformer, tokens: Tensor, period: Tensor) -> dict:
         return loss_and_share(logits, tokens, period)[0]
 
     masks = [silence(head, tokens.size(1)).to(tokens.device) for head in range(HEADS)]
+    both = silence([0, 1], tokens.size(1)).to(tokens.device)
     return {
         "back": back,
         "copy": copy,
         "silenced": [[loss(model(tokens, {block: mask})) for mask in masks] for block in range(2)],
+        "averaged": [[loss(averaged(model, tokens, block, head)) for head in range(HEADS)] for block in range(2)],
+        "both_silenced": [loss(model(tokens, {block: both})) for block in range(2)],
         "without": {role: loss(without(model, tokens, back, role)) for role in ("query", "key", "value")},
         "steered": [steer(model, tokens, period, [back], by) for by in BACK],
         "both_steered": [steer(model, tokens, period, [0, 1], by) for by in BACK],
