@@ -43,7 +43,7 @@ nbval: $(READY) ## re-execute every notebook and compare every output
 		-n 2 --dist loadfile -p no:hypothesispytest book
 
 browser: chromium book ## test the built book in a real browser
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/browser -n 2 --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/browser -n 2 --dist loadfile --no-loadscope-reorder
 
 chromium:
 	@command -v "$(CHROMIUM)" > /dev/null || { \

@@ -111,8 +111,9 @@ def test_a_head_is_taken_from_one_role_of_the_second_block(role, head):
 @pytest.mark.parametrize("head", [0, 1])
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_head_adds_its_average(number, head):
-    """What it writes, by its own slice of each projection, is replaced by its mean over sequences and places."""
+    """What it writes, by its own slice of each projection, is replaced by its mean over some sequences' places."""
     model = induction.make("learned").double()
+    places = torch.rand(3, 32) < 0.5
     tokens, _ = induction.draw(3, torch.Generator("cpu").manual_seed(0))
     x = model.embed(tokens)
     for current, block in enumerate(model.blocks):
@@ -121,10 +122,10 @@ def test_a_head_adds_its_average(number, head):
         scores = (q @ k.mT / math.sqrt(32)).masked_fill(torch.ones(32, 32).triu(1) > 0, -math.inf)
         outputs = scores.softmax(-1) @ v  # (3, 2, 32, 32)
         if current == number:
-            outputs[:, head] = outputs[:, head].mean(dim=(0, 1))
+            outputs[:, head] = outputs[:, head][places].mean(dim=0)
         x = x + attend.out_proj(outputs.transpose(1, 2).flatten(2))
     expected = model.unembed(x)
-    assert_close(induction.averaged(model, tokens, number, head), expected)
+    assert_close(induction.averaged(model, tokens, places, number, head), expected)
     assert (expected - model(tokens)).abs().max() > 1e-3
 
 
@@ -158,9 +159,14 @@ def test_what_the_published_runs_show(runs):
         assert min(run["both_steered"]) > 0.8
         assert min(run["both_silenced"]) > math.log(32)  # each block's heads together are needed
     redundant = {
-        name: [max(run[name][1]) < 0.2 for run in by_kind["learned"]] for name in ("silenced", "averaged")
+        name: [max(run[name][1]) < 0.2 for run in by_kind["learned"]]
+        for name in ("silenced", "averaged", "averaged_copied")
     }  # either head of the second block can be missed
-    assert redundant == {"silenced": [True, True, True, False, True], "averaged": [False] * 5}
+    assert redundant == {
+        "silenced": [True, True, True, False, True],
+        "averaged": [False] * 5,
+        "averaged_copied": [True, True, True, False, True],
+    }
     assert min(min(run["silenced"][1]) for run in by_kind["rotary"]) > 1.3  # neither can
     assert min(min(run["averaged"][1]) for run in by_kind["rotary"]) > 1.3
     jumps = {
@@ -192,7 +198,7 @@ def test_the_command_trains_proves_and_saves(tmp_path, monkeypatch, capsys):
     assert [there["step"] for there in rotary["history"]] == [0, 1, 2]
     assert [there["one_back"][0] for there in pinned["history"]] == [1, 1, 1]
     assert rotary["without"].keys() == {"query", "key", "value"}
-    assert [len(rotary[name]) for name in ("silenced", "averaged", "both_silenced")] == [2, 2, 2]
+    assert [len(rotary[name]) for name in ("silenced", "averaged", "averaged_copied", "both_silenced")] == [2] * 4
     assert [len(rotary[name]) for name in ("steered", "both_steered", "by_period")] == [5, 5, 9]
     assert "without" not in pinned
     assert found["session"]["seconds"] > 0

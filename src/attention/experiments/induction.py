@@ -190,12 +190,13 @@ def without(model: Transformer, tokens: Tensor, head: int, role: str) -> Tensor:
 
 
 @torch.no_grad()
-def averaged(model: Transformer, tokens: Tensor, number: int, head: int) -> Tensor:
+def averaged(model: Transformer, tokens: Tensor, places: Tensor, number: int, head: int) -> Tensor:
     """The logits (N, T, V) of a model one of whose heads adds everywhere what it adds on average (mean ablation).
 
     Args:
         model: the model.
-        tokens: (N, T), over whose sequences and places the average is taken.
+        tokens: (N, T).
+        places: bool (N, T), over which the average is taken.
         number: of the block.
         head: of that block.
     """
@@ -206,7 +207,7 @@ def averaged(model: Transformer, tokens: Tensor, number: int, head: int) -> Tens
         x, _ = block(before, is_causal=True)
         if current == number:
             lacking, _ = block(before, mask, is_causal=True)
-            x = lacking + (x - lacking).mean(dim=(0, 1))  # with attention alone, x − lacking is what the head adds
+            x = lacking + (x - lacking)[places].mean(dim=0)  # with attention alone, x − lacking is what the head adds
     return model.unembed(x)
 
 
@@ -244,10 +245,11 @@ def prove(model: Transformer, tokens: Tensor, period: Tensor) -> dict:
 
     Returns:
         ``back`` and ``copy``, the heads of the first and of the second block with the highest scores; ``silenced``,
-        the loss without each head, by block; ``averaged``, likewise, with what each head adds on average in its place;
-        ``both_silenced``, the loss without the heads of each block; ``without``, the loss if the second block can't see
-        the head ``back`` in its queries, keys or values; ``steered`` and ``both_steered``, the shares of :func:`steer`
-        for each of ``BACK``; ``by_period``, the shares of :func:`right_by_period`.
+        the loss without each head, by block; ``averaged`` and ``averaged_copied``, likewise, with what each head adds
+        on average in its place, over all places and over the copied ones; ``both_silenced``, the loss without the
+        heads of each block; ``without``, the loss if the second block can't see the head ``back`` in its queries, keys
+        or values; ``steered`` and ``both_steered``, the shares of :func:`steer` for each of ``BACK``; ``by_period``,
+        the shares of :func:`right_by_period`.
     """
     scores = measure(model, tokens, period)
     back = max(range(HEADS), key=lambda head: scores["one_back"][head])
@@ -256,13 +258,17 @@ def prove(model: Transformer, tokens: Tensor, period: Tensor) -> dict:
     def loss(logits: Tensor) -> float:
         return loss_and_share(logits, tokens, period)[0]
 
+    def by_mean(places: Tensor) -> list[list[float]]:
+        return [[loss(averaged(model, tokens, places, block, head)) for head in range(HEADS)] for block in range(2)]
+
     masks = [silence(head, tokens.size(1)).to(tokens.device) for head in range(HEADS)]
     both = silence([0, 1], tokens.size(1)).to(tokens.device)
     return {
         "back": back,
         "copy": copy,
         "silenced": [[loss(model(tokens, {block: mask})) for mask in masks] for block in range(2)],
-        "averaged": [[loss(averaged(model, tokens, block, head)) for head in range(HEADS)] for block in range(2)],
+        "averaged": by_mean(torch.ones_like(tokens, dtype=torch.bool)),
+        "averaged_copied": by_mean(copied(tokens, period)),
         "both_silenced": [loss(model(tokens, {block: both})) for block in range(2)],
         "without": {role: loss(without(model, tokens, back, role)) for role in ("query", "key", "value")},
         "steered": [steer(model, tokens, period, [back], by) for by in BACK],
