@@ -71,7 +71,8 @@ def block(**options):
 
 def decoder_block():
     module = attention.DecoderBlock(WIDTH, H, dropout=0.1).to(META)
-    return lambda: module(points(B, L, WIDTH), points(B, S, WIDTH), hidden(B, L, S), need_weights=True)
+    inputs = points(B, L, WIDTH), points(B, S, WIDTH), hidden(B, L, S)
+    return lambda: module(*inputs, is_causal=True, need_weights=True)
 
 
 def transformer(positions):

@@ -48,7 +48,7 @@ class Layers(nn.Module):
             self.turning(*inputs, padding, is_causal=True, attn_bias=attention.alibi_bias(3, length))[0],
             *self.turning(*inputs, mask, need_weights=True),
             *self.block(tokens, padding, is_causal=True, need_weights=True, key=2 * tokens),
-            *self.decoder_block(tokens, tokens, padding, mask, need_weights=True),
+            *self.decoder_block(tokens, tokens, padding, mask, is_causal=True, need_weights=True),
             tokens + attention.sinusoidal_positions(length, 12),
             *self.additive(*inputs, mask),
             *self.dot_product(*inputs, mask),

@@ -133,8 +133,9 @@ def test_a_block_is_pytorch_s_encoder_layer(norm, activation, is_causal, padded,
 
 @both_norms
 @pytest.mark.parametrize("activation", ["gelu", "relu"])
+@pytest.mark.parametrize("is_causal", [False, True])
 @pytest.mark.parametrize("padded", [False, True])
-def test_a_decoder_block_is_pytorch_s_decoder_layer(norm, activation, padded):
+def test_a_decoder_block_is_pytorch_s_decoder_layer(norm, activation, is_causal, padded):
     options = {"activation": activation, "norm_first": norm == "pre", "batch_first": True}
     theirs = enlarge(nn.TransformerDecoderLayer(E, H, 20, dropout=0.0, **options)).double()
     ours = DecoderBlock(E, H, norm, hidden_dim=20, activation=activation).double()
@@ -146,11 +147,11 @@ def test_a_decoder_block_is_pytorch_s_decoder_layer(norm, activation, padded):
     expected = theirs(
         x,
         memory,
-        tgt_mask=~causal_mask(T),
+        tgt_mask=~causal_mask(T) if is_causal else None,
         memory_key_padding_mask=~keep.squeeze(1) if padded else None,
         tgt_key_padding_mask=~own.squeeze(1) if padded else None,
     )
-    actual, weights = ours(x, memory, keep, own, need_weights=True)
+    actual, weights = ours(x, memory, keep, own, is_causal, need_weights=True)
     assert_close(actual, expected)
     assert weights.shape == (B, H, T, S)
     if padded:
@@ -161,13 +162,18 @@ def test_a_decoder_block_is_pytorch_s_decoder_layer(norm, activation, padded):
     assert_close(of_weights, by_our_names(their_weights, DECODER_LAYERS[norm]))
 
 
-def test_a_decoder_block_that_may_look_ahead():
-    block, x = enlarge(DecoderBlock(E, H)), torch.randn(B, T, E)
-    memory, later = torch.randn(B, S, E), x.clone()
+def test_every_layer_looks_ahead_unless_it_is_told_not_to():
+    x, memory = torch.randn(B, T, E), torch.randn(B, S, E)
+    later = x.clone()
     later[:, -1] = torch.randn(E)
-    assert_close(block(x, memory)[0][:, :-1], block(later, memory)[0][:, :-1])
-    ahead = [block(tokens, memory, is_causal=False)[0][:, 0] for tokens in (x, later)]
-    assert (ahead[0] - ahead[1]).abs().max() > 1e-3
+    attend, block, decoder_block = MultiHeadAttention(E, H), enlarge(Block(E, H)), enlarge(DecoderBlock(E, H))
+    for layer in (
+        lambda x, **options: attend(x, x, x, **options)[0],
+        lambda x, **options: block(x, **options)[0],
+        lambda x, **options: decoder_block(x, memory, **options)[0],
+    ):
+        assert_close(layer(x, is_causal=True)[:, :-1], layer(later, is_causal=True)[:, :-1])
+        assert (layer(x) - layer(later))[:, 0].abs().max() > 1e-3
 
 
 @both_norms
@@ -428,6 +434,19 @@ def test_greedy_generation_is_a_slow_loop(positions):
     assert model.generate(tokens, 0).tolist() == tokens.tolist()
 
 
+def test_the_last_token_written_needs_no_position():
+    """The last that is read has the last position; one token more would be read without one."""
+    model, tokens = small_model(), ids(B, 3)
+    longest = model.generate(tokens, LENGTH - 2)
+    assert longest.shape == (B, LENGTH + 1)
+    assert_close(longest[:, 3:], model(longest[:, :LENGTH])[:, 2:].argmax(dim=-1))
+    name = "tokens and all new tokens but the last"
+    message = f"{name} must have at most max_length={LENGTH} positions, found {LENGTH + 1}"
+    refuses(model.generate, {"tokens": tokens, "length": LENGTH - 1}, ValueError, message)
+    assert_close(model.generate(longest, 0), longest)  # nothing is read
+    refuses(model.generate, {"tokens": longest, "length": 1}, ValueError, message)
+
+
 def test_generation_draws_from_the_next_probabilities():
     """One token for each of 5,000 equal rows: each share within five standard deviations of its probability."""
     model = small_model()
@@ -489,6 +508,19 @@ def test_next_probabilities_are_their_definition(logits, temperature, top_k, top
     found = next_probabilities(given, temperature=temperature, top_k=top_k, top_p=top_p)
     assert found.tolist() == pytest.approx(expected)
     assert_close(given, before, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("options", [{}, {"top_k": 40_000}])
+def test_a_top_p_of_1_keeps_all(dtype, options):
+    """With so many tokens the rounded sum of the likelier ones reaches 1 before the last."""
+    generator = torch.Generator("cpu").manual_seed(0)
+    logits = 3 * torch.randn(50_257, generator=generator, dtype=dtype, device="cpu")
+    likelier = logits.softmax(dim=-1).sort(descending=True).values.cumsum(dim=-1)[:-1]
+    assert (likelier >= 1).any() == (dtype == torch.float32)
+    found = next_probabilities(logits, top_p=1.0, **options)
+    assert (found > 0).sum() == options.get("top_k", 50_257)
+    assert_close(found, next_probabilities(logits, **options))
 
 
 def test_rows_are_cut_off_each_by_itself():
@@ -747,7 +779,7 @@ GENERATING = {
     },
     ValueError: {
         "length must be at least 0, found -1": {"length": -1},
-        "tokens and length together must have at most max_length=4 positions, found 5": {"length": 3},
+        "tokens and all new tokens but the last must have at most max_length=4 positions, found 5": {"length": 4},
         "temperature must be above 0 to draw with top_k or top_p, found 0": {"top_k": 2},
         "temperature must be positive, found -1.0": {"temperature": -1.0},
         "top_k must be at least 1, found 0": {"temperature": 1.0, "top_k": 0},

@@ -1,6 +1,8 @@
 """Chapter 11's exercises ask for what PyTorch and the package compute."""
 
+import pytest
 import torch
+import torch.nn.functional as F
 from torch import nn
 from torch.testing import assert_close
 
@@ -31,7 +33,8 @@ def test_the_decoder_block_is_the_package_s():
         return block.cross_attend(query[None], memory[None], memory[None])[0][0]
 
     layers = block.before_attend, attend, cross_attend, block.feed_forward
-    assert_close(transformer.decoder_block.specification(x[0], memory[0], *layers), block(x, memory)[0][0])
+    expected, _ = block(x, memory, is_causal=True)
+    assert_close(transformer.decoder_block.specification(x[0], memory[0], *layers), expected[0])
 
 
 def test_top_p_is_the_package_s():
@@ -52,3 +55,74 @@ def test_a_head_is_taken_away_as_by_an_empty_mask():
         silenced, _ = layer(x, x, x, mask)
         found = transformer.without_head.specification(heads, layer.out_proj.weight, head)
         assert_close(found, silenced[0])
+
+
+# What tells a mistake from a right answer is in every check, not in most.
+
+CHECKS = 50
+
+
+def seen_by(exercise):
+    """The arguments of each input of one check."""
+    seen = []
+    exercise.verdict(lambda *arguments: seen.append(arguments) or exercise.specification(*arguments))
+    return seen
+
+
+def test_every_check_of_top_p_has_one_token_that_is_enough():
+    for _ in range(CHECKS):
+        enough = [bool(probabilities.max() > p) for probabilities, p in seen_by(transformer.top_p)]
+        assert enough == [False] * 4 + [True]
+
+
+def test_every_check_takes_away_the_first_head_once():
+    for _ in range(CHECKS):
+        assert [head == 0 for _, _, head in seen_by(transformer.without_head)] == [False] * 4 + [True]
+
+
+def test_every_input_of_rms_norm_has_one_small_token():
+    for _ in range(CHECKS):
+        for x, _ in seen_by(transformer.rms_norm):
+            assert x.square().mean(dim=1).min() < 100 * transformer.EPS
+
+
+def never_the_first_head(heads, W_o, head):
+    return transformer.without_head.specification(heads, W_o, head or 1)
+
+
+def test_an_answer_that_is_wrong_for_the_first_head_alone_is_wrong():
+    for _ in range(CHECKS):
+        assert ", 0 it gives" in transformer.without_head.verdict(never_the_first_head)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_pytorch_s_own_epsilon_is_too_small(dtype):
+    def answer(x, weight):
+        return F.rms_norm(x.to(dtype), x.shape[1:], weight.to(dtype))
+
+    for _ in range(CHECKS):
+        assert "The 1e-5 is missing or too small" in transformer.rms_norm.verdict(answer)
+
+
+def shift_and_forget(probabilities, p):
+    """As in many programs, without the line that keeps the first."""
+    ranked, order = probabilities.sort(descending=True)
+    remove = ranked.cumsum(dim=0) > p
+    remove[1:] = remove[:-1].clone()
+    kept = ranked.masked_fill(remove, 0.0)
+    return torch.zeros_like(kept).scatter(0, order, kept / kept.sum())
+
+
+def shift_and_keep_the_first(probabilities, p):
+    ranked, order = probabilities.sort(descending=True)
+    remove = ranked.cumsum(dim=0) > p
+    remove[1:] = remove[:-1].clone()
+    remove[0] = False
+    kept = ranked.masked_fill(remove, 0.0)
+    return torch.zeros_like(kept).scatter(0, order, kept / kept.sum())
+
+
+def test_the_likeliest_token_is_kept():
+    for _ in range(CHECKS):
+        assert "you keep none" in transformer.top_p.verdict(shift_and_forget)
+        assert transformer.top_p.verdict(shift_and_keep_the_first).startswith("correct")

@@ -165,7 +165,7 @@ class DecoderBlock(nn.Module):
 
     >>> import torch
     >>> block, x, memory = DecoderBlock(embed_dim=6, num_heads=2), torch.randn(1, 5, 6), torch.randn(1, 7, 6)
-    >>> x, weights = block(x, memory, need_weights=True)
+    >>> x, weights = block(x, memory, is_causal=True, need_weights=True)
     >>> x.shape, weights.shape
     (torch.Size([1, 5, 6]), torch.Size([1, 2, 5, 7]))
     """
@@ -198,7 +198,7 @@ class DecoderBlock(nn.Module):
         memory: Tensor,
         memory_mask: Tensor | None = None,
         attn_mask: Tensor | None = None,
-        is_causal: bool = True,
+        is_causal: bool = False,
         need_weights: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
         """Attend to the tokens, then to the memory, then apply the feed-forward layer.

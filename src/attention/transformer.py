@@ -111,8 +111,7 @@ class Transformer(nn.Module):
 
     def weights(self, tokens: Tensor, attn_masks: Mapping[int, Tensor] | None = None) -> list[Tensor]:
         """The attention weights of each block, (B, H, T, T), for the same arguments."""
-        _, weights = self._run_blocks(tokens, attn_masks, need_weights=True)
-        return weights
+        return self._run_blocks(tokens, attn_masks, need_weights=True)[1]
 
     def embed(self, tokens: Tensor) -> Tensor:
         """Ids (B, T) → what the first block reads, (B, T, E)."""
@@ -153,13 +152,14 @@ class Transformer(nn.Module):
 
         Raises:
             TypeError, ValueError: as :meth:`forward` and :func:`next_probabilities`; also when ``top_k`` or ``top_p``
-                is given at temperature 0, or when there are fewer learned positions than T + length.
+                is given at temperature 0, or T + length − 1 is above ``max_length`` (the last token is not read).
         """
         check_ids("tokens", tokens, self.token_embedding.weight)
         check_count("length", length)
         if temperature == 0 and (top_k is not None or top_p is not None):
             raise ValueError("temperature must be above 0 to draw with top_k or top_p, found 0")
-        self._check_length("tokens and length together", tokens.size(1) + length)
+        if length > 0:
+            self._check_length("tokens and all new tokens but the last", tokens.size(1) + length - 1)
         with without_dropout(self):
             for _ in range(length):
                 logits = self(tokens)[:, -1]  # (B, V)
@@ -221,7 +221,7 @@ def next_probabilities(
         logits: (…, V).
         temperature: below 1 the likely tokens become likelier, above 1 less so.
         top_k: keep the k likeliest tokens.
-        top_p: of those, keep the fewest likeliest tokens whose probabilities sum to at least p (nucleus sampling).
+        top_p: of those, keep the fewest likeliest whose probabilities sum to at least p (nucleus sampling); 1: all.
 
     Returns:
         probabilities (…, V).
@@ -245,6 +245,6 @@ def next_probabilities(
         check_positive("top_p", top_p)
         check_probability("top_p", top_p)
         likelier = probabilities.cumsum(dim=-1) - probabilities  # what all likelier tokens have together
-        probabilities = probabilities.masked_fill(likelier >= top_p, 0.0)
+        probabilities = probabilities.masked_fill((likelier >= top_p) & (top_p < 1), 0.0)  # at 1, rounding cuts none
         probabilities = probabilities / probabilities.sum(dim=-1, keepdim=True)
     return torch.zeros_like(probabilities).scatter(-1, order, probabilities)

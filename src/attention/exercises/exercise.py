@@ -41,6 +41,7 @@ class Exercise:
         specification: what it should return, as slowly and plainly as can be.
         draw: from a generator to fresh arguments, floating-point tensors among them, no two dimensions alike.
         mistakes: known wrong answers, each with its hint.
+        edge: draws the last input of every check, where chance would often leave out a case that tells mistakes apart.
         canonical: maps right answers that may differ (by a constant, say) to one.
         gradient: maps right gradients that may differ to one.
     """
@@ -49,6 +50,7 @@ class Exercise:
     specification: Callable
     draw: Callable[[torch.Generator], tuple]
     mistakes: tuple[Mistake, ...] = ()
+    edge: Callable[[torch.Generator], tuple] | None = None
     canonical: Callable[[Tensor], Tensor] = field(default=lambda answer: answer)
     gradient: Callable[[Tensor], Tensor] = field(default=lambda gradient: gradient)
 
@@ -68,7 +70,8 @@ class Exercise:
     def _verdict(self, answer: Callable) -> str:
         generator = torch.Generator()
         generator.seed()
-        trials = [self.draw(generator) for _ in range(TRIALS)]
+        draws = [self.draw] * (TRIALS - 1) + [self.edge or self.draw]
+        trials = [draw(generator) for draw in draws]
         for arguments in trials:
             fault = self._fault(answer, arguments)
             if fault == "not attempted yet":

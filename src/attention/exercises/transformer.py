@@ -22,7 +22,10 @@ def _rms_norm(x: Tensor, weight: Tensor) -> Tensor:
 def _draw_tokens_and_weight(generator: torch.Generator) -> tuple:
     tokens, width = primes(generator, 2)
     shift = 1 + torch.rand((), generator=generator)  # so that the mean matters
-    return torch.randn(tokens, width, generator=generator) + shift, torch.randn(width, generator=generator)
+    x = torch.randn(tokens, width, generator=generator) + shift
+    small = int(torch.randint(tokens, (), generator=generator))  # so that EPS matters
+    x[small] *= 0.03 / x[small].square().mean().sqrt()
+    return x, torch.randn(width, generator=generator)
 
 
 def _over_root(x: Tensor, square: Tensor) -> Tensor:
@@ -61,6 +64,14 @@ rms_norm = Exercise(
         Mistake(
             lambda x, weight: _over_root(x, x.square().mean()) * weight,
             "You take one mean for all tokens together. Each token has its own.",
+        ),
+        Mistake(
+            lambda x, weight: x / _mean_square(x).sqrt() * weight,
+            "The 1e-5 is missing or too small, which matters when a token is short. F.rms_norm takes it as eps=1e-5.",
+        ),
+        Mistake(
+            lambda x, weight: x / (_mean_square(x).sqrt() + EPS) * weight,
+            "You add 1e-5 to the root. Add it to the mean of the squares, under the root.",
         ),
         Mistake(
             lambda x, weight: x / (_mean_square(x) + EPS) * weight,
@@ -218,12 +229,21 @@ def _top_p(probabilities: Tensor, p: float) -> Tensor:
 
 def _draw_probabilities(generator: torch.Generator) -> tuple:
     size = 5 + primes(generator, 1)[0]
-    while True:  # until no rounding decides
+    while True:  # until no rounding decides, and no other rule keeps the same tokens
         probabilities = (1.5 * torch.randn(size, generator=generator)).softmax(dim=0)
         p = 0.5 + 0.4 * torch.rand((), generator=generator).item()
         totals = probabilities.sort(descending=True).values.cumsum(dim=0)
-        if (totals - p).abs().min() > 0.01 and totals[0] < p < totals[-3]:
+        clear = (totals - p).abs().min() > 0.01 and totals[0] < p < totals[-3]
+        as_compared = (probabilities >= p * probabilities.max()).sum() == (totals < p).sum() + 1
+        if clear and not as_compared and probabilities.argmax() < size - 1:
             return probabilities, p
+
+
+def _draw_one_likely(generator: torch.Generator) -> tuple:
+    """Probabilities whose largest is above p by itself."""
+    probabilities, _ = _draw_probabilities(generator)
+    share = 0.5 + 0.4 * torch.rand((), generator=generator).item()
+    return probabilities, share * probabilities.max().item()
 
 
 def _kept(probabilities: Tensor, keep: Tensor) -> Tensor:
@@ -242,6 +262,13 @@ def _likelier(probabilities: Tensor, *, own: bool = False, descending: bool = Tr
 def _not_put_back(probabilities: Tensor, p: float) -> Tensor:
     ranked = probabilities.sort(descending=True).values
     return _kept(ranked, _likelier(ranked) < p)
+
+
+def _shifted(probabilities: Tensor, p: float) -> Tensor:
+    ranked, order = probabilities.sort(descending=True)
+    beyond = ranked.cumsum(dim=0) > p
+    beyond = torch.cat([beyond[:1], beyond[:-1]])  # the first entry should be False
+    return _kept(probabilities, torch.zeros_like(beyond).scatter(0, order, ~beyond))
 
 
 top_p = Exercise(
@@ -277,7 +304,12 @@ top_p = Exercise(
             lambda probabilities, p: probabilities.masked_fill(_likelier(probabilities) >= p, -math.inf).softmax(dim=0),
             "You take a softmax of probabilities. They are not scores: divide those that are kept by their sum.",
         ),
+        Mistake(
+            _shifted,
+            "Where the likeliest token reaches p by itself, you keep none. The likeliest is always kept.",
+        ),
     ),
+    edge=_draw_one_likely,
 )
 
 
@@ -300,6 +332,11 @@ def _draw_heads(generator: torch.Generator) -> tuple:
     return torch.randn(count, length, width, generator=generator), W_o, head
 
 
+def _draw_heads_without_the_first(generator: torch.Generator) -> tuple:
+    heads, W_o, _ = _draw_heads(generator)
+    return heads, W_o, 0
+
+
 def _joined(heads: Tensor, W_o: Tensor) -> Tensor:
     return heads.transpose(0, 1).flatten(1) @ W_o.T
 
@@ -319,6 +356,8 @@ def _other_columns(heads: Tensor, W_o: Tensor, head: int) -> Tensor:
     return _joined(heads, W_o * keep)
 
 
+BEFORE_IT = "You silence the head before it: heads are counted from 0."
+
 without_head = Exercise(
     "without_head",
     _without_head,
@@ -333,8 +372,12 @@ without_head = Exercise(
             "You keep this head and silence all others. It is the other way round.",
         ),
         Mistake(
-            lambda heads, W_o, head: _joined(_all_but(heads, head - 1), W_o),
-            "You silence the head before it: heads are counted from 0.",
+            lambda heads, W_o, head: _joined(_all_but(heads, (head - 1) % len(heads)), W_o),
+            BEFORE_IT,
+        ),
+        Mistake(
+            lambda heads, W_o, head: _joined(_all_but(heads, head - 1), W_o),  # before head 0 there is none
+            BEFORE_IT,
         ),
         Mistake(
             lambda heads, W_o, head: _joined(_all_but(heads, head), W_o) * len(heads) / (len(heads) - 1),
@@ -353,4 +396,5 @@ without_head = Exercise(
             "You put the head's mean in its place. That is a useful test as well, but here the head writes nothing.",
         ),
     ),
+    edge=_draw_heads_without_the_first,
 )

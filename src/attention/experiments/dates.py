@@ -57,7 +57,7 @@ class TransformerTranslator(nn.Module):
     def decode(self, tokens: Tensor, memory: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         x = self.embed_target(tokens) + self.position_embedding.weight[: tokens.size(1)]  # (B, T, E)
         for block in self.decoder:
-            x, weights = block(x, memory, mask, need_weights=True)
+            x, weights = block(x, memory, mask, is_causal=True, need_weights=True)
         return self.output(self.decoder_norm(x)), weights
 
     @torch.no_grad()
