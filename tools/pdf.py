@@ -43,7 +43,9 @@ READY = r"""async () => {
     await document.fonts.ready;
     for (const explorer of document.querySelectorAll('attention-explorer')) // one that is taller than a page is shrunk
         explorer.style.zoom = Math.min(1, HEIGHT / explorer.offsetHeight);
-    await new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn, 100)));
+    const figures = () => [...document.querySelectorAll('attention-explorer')].map((each) => each.innerHTML).join();
+    for (let before; before !== (before = figures());) // until all are drawn at their width
+        await new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn, 100)));
     const count = (selector) => document.querySelectorAll(selector).length;
     const shape = document.createElement('canvas').getContext('2d');
     const draw = (character) => {
