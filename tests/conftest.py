@@ -20,3 +20,10 @@ if os.environ.get("ATTENTION_DEVICE"):
 @pytest.fixture(autouse=True)
 def _seed():
     torch.manual_seed(0)
+
+
+@pytest.fixture
+def on_the_cpu():
+    """On the CPU whatever the default device, as the runs that come with the package."""
+    with torch.device("cpu"):
+        yield

@@ -8,11 +8,7 @@ from attention.experiments import dates, sequence_to_sequence
 from attention.experiments.runs import load
 from attention.seq2seq import BOS
 
-
-@pytest.fixture(autouse=True)
-def _on_the_cpu():
-    with torch.device("cpu"):
-        yield
+pytestmark = pytest.mark.usefixtures("on_the_cpu")
 
 
 @pytest.fixture(scope="module")

@@ -48,10 +48,7 @@ every_differentiable_exercise = pytest.mark.parametrize(
 )
 
 
-@pytest.fixture(autouse=True)
-def _on_the_cpu():
-    with torch.device("cpu"):
-        yield
+pytestmark = pytest.mark.usefixtures("on_the_cpu")
 
 
 # Right answers.

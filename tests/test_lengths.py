@@ -9,11 +9,7 @@ from torch.testing import assert_close
 from attention.experiments import lengths
 from attention.experiments.runs import load
 
-
-@pytest.fixture(autouse=True)
-def _on_the_cpu():
-    with torch.device("cpu"):
-        yield
+pytestmark = pytest.mark.usefixtures("on_the_cpu")
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,7 @@ from attention.experiments.runs import load
 TABLE = torch.randint(10, (10, 10), generator=torch.Generator("cpu").manual_seed(0)).tolist()
 
 
-@pytest.fixture(autouse=True)
-def _on_the_cpu():
-    with torch.device("cpu"):
-        yield
+pytestmark = pytest.mark.usefixtures("on_the_cpu")
 
 
 @pytest.fixture(scope="module")

@@ -10,16 +10,11 @@ import attention
 from attention import causal_mask, padding_mask, window_mask
 
 pytestmark = [
+    pytest.mark.usefixtures("on_the_cpu"),
     pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning"),  # a check is made once, not recorded
     pytest.mark.filterwarnings("ignore:`torch.jit.trace:DeprecationWarning"),
 ]
 FIRST, SECOND = (2, 5), (3, 9)  # (B, L): traced with the one, asked for the other
-
-
-@pytest.fixture(autouse=True)
-def _on_the_cpu():
-    with torch.device("cpu"):
-        yield
 
 
 class Layers(nn.Module):

@@ -315,7 +315,7 @@ greedy = Exercise(
             "A row goes on after its end token (2). Remember which rows have ended, and write 0 there.",
         ),
         Mistake(
-            lambda step, state, max_steps: _forgetful(step, state, max_steps),
+            _forgetful,
             "You ask only whether the token before was 2. A row that has ended stays ended: remember it.",
         ),
         Mistake(
