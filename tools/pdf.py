@@ -1,16 +1,17 @@
 """The built book as one file for print: ``make pdf``, or ``make pdf PAPER=letter``, writes it to ``_build``.
 
 Chromium prints the chapters as one document, and then the title page and the contents, which name the pages of the
-first; pypdf joins the two. The text is that of the pages in ``_build/html``, so what is printed was tested.
+first; pikepdf joins the two. The text is that of the pages in ``_build/html``, so what is printed was tested.
 """
 
+import io
 import json
 import os
 import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from html import escape
@@ -19,10 +20,8 @@ from typing import NamedTuple
 
 import yaml
 from bs4 import BeautifulSoup, Tag
+from pikepdf import Array, Dictionary, Name, ObjectStreamMode, OutlineItem, Page, Pdf
 from playwright.sync_api import Browser, sync_playwright
-from pypdf import PdfReader, PdfWriter
-from pypdf.constants import PageLabelStyle
-from pypdf.generic import ArrayObject, DictionaryObject, FloatObject, NameObject, NullObject
 
 from tools import edition, repository
 from tools.archive import printed as printed_book
@@ -274,7 +273,7 @@ def _document(paper: str, rules: str, scripts: str, content: str) -> str:
 # ------------------------------------------------------------------------------------------------ printing and joining
 
 
-def printed(browser: Browser, document: str, html: Path, folder: Path) -> tuple[PdfReader, list[int]]:
+def printed(browser: Browser, document: str, html: Path, folder: Path) -> tuple[Pdf, list[int]]:
     """Print a document that stands in a folder of its own beside the book's static files.
 
     Returns:
@@ -304,61 +303,65 @@ def printed(browser: Browser, document: str, html: Path, folder: Path) -> tuple[
     target = folder / "print.pdf"
     page.pdf(path=target, prefer_css_page_size=True, print_background=True, outline=True, tagged=True)
     window.close()
-    return PdfReader(target), ranks
+    return Pdf.open(io.BytesIO(target.read_bytes())), ranks
 
 
-def headings(reader: PdfReader, ranks: list[int]) -> list[Heading]:
+def headings(document: Pdf, ranks: list[int]) -> list[Heading]:
     """The headings of a printed document, from its bookmarks."""
-    marks = [*_flat(reader.outline)]
+    with document.open_outline() as outline:
+        marks = [*_flat(outline.root)]
     if len(marks) != len(ranks):
         raise RuntimeError(f"the document has {len(ranks)} headings and {len(marks)} bookmarks")
-    return [
-        Heading(" ".join(mark.title.split()), rank, reader.get_destination_page_number(mark), [mark.left, mark.top])
-        for mark, rank in zip(marks, ranks, strict=True)
-    ]
+    numbers = {page.objgen: number for number, page in enumerate(document.pages)}
+    found = []
+    for mark, rank in zip(marks, ranks, strict=True):
+        page, _, left, top, _ = mark.destination
+        found.append(Heading(" ".join(mark.title.split()), rank, numbers[page.objgen], [left, top]))
+    return found
 
 
-def _flat(outline: list) -> Iterator:
-    for item in outline:
-        if isinstance(item, list):
-            yield from _flat(item)
-        else:
-            yield item
+def _flat(marks: Iterable[OutlineItem]) -> Iterator[OutlineItem]:
+    for mark in marks:
+        yield mark
+        yield from _flat(mark.children)
 
 
-def join(front: PdfReader, body: PdfReader, found: list[Heading], target: Path, root: Path = ROOT) -> None:
+def join(front: Pdf, body: Pdf, found: list[Heading], target: Path, root: Path = ROOT) -> None:
     """Put the title page and the contents before the chapters, lead their links there, and write the file."""
-    writer = PdfWriter(clone_from=body)
+    chapters = [*body.pages]
     count = len(front.pages)
     for number, page in enumerate(front.pages):
-        writer.insert_page(page, number)
-    for page in writer.pages[:count]:
-        for link in page.get("/Annots", ()):
-            link = link.get_object()
-            address = link.get("/A", {}).get("/URI", "")
+        body.pages.insert(number, page)
+        for link in body.pages[number].get("/Annots", ()):
+            address = str(link.get("/A", {}).get("/URI", ""))
             if address.startswith(TARGET):
                 heading = found[int(address.removeprefix(TARGET))]
-                place = [FloatObject(number) if number is not None else NullObject() for number in heading.place]
-                page_of = writer.pages[count + heading.page].indirect_reference
-                link[NameObject("/Dest")] = ArrayObject([page_of, NameObject("/XYZ"), *place, NullObject()])
-                del link["/A"]
-    writer.set_page_label(0, count - 1, style=PageLabelStyle.LOWERCASE_ROMAN)
-    writer.set_page_label(count, len(writer.pages) - 1, style=PageLabelStyle.DECIMAL)
-    writer.page_mode = "/UseOutlines"
-    writer.root_object[NameObject("/ViewerPreferences")] = DictionaryObject(
-        {NameObject("/DisplayDocTitle"): NameObject("/true")}
-    )
+                link.Dest = Array([chapters[heading.page].obj, Name.XYZ, *heading.place, None])
+                del link.A
+        _forget_structure(body.pages[number])
+    body.Root.PageLabels = Dictionary(Nums=[0, Dictionary(S=Name.r), count, Dictionary(S=Name.D)])
+    body.Root.PageMode = Name.UseOutlines
+    body.Root.ViewerPreferences = Dictionary(DisplayDocTitle=True)
     day = edition.moment(root).strftime("D:%Y%m%d%H%M%SZ")
-    writer.metadata = {
-        "/Title": f"Soft Lookup: {SUBTITLE[0].lower()}{SUBTITLE[1:]}",
-        "/Author": "The Soft Lookup authors",
-        "/Subject": f"Edition {edition.version(root)}",
-        "/CreationDate": day,
-        "/ModDate": day,
-    }
-    writer.compress_identical_objects(remove_duplicates=True, remove_unreferenced=True)
+    body.docinfo = body.make_indirect(
+        Dictionary(
+            Title=f"Soft Lookup: {SUBTITLE[0].lower()}{SUBTITLE[1:]}",
+            Author="The Soft Lookup authors",
+            Subject=f"Edition {edition.version(root)}",
+            CreationDate=day,
+            ModDate=day,
+        )
+    )
     target.parent.mkdir(parents=True, exist_ok=True)
-    writer.write(target)
+    body.save(target, object_stream_mode=ObjectStreamMode.generate, deterministic_id=True)
+
+
+def _forget_structure(page: Page) -> None:
+    """Take a page out of the structure of the document that it comes from: another has other numbers."""
+    for part in [page.obj, *page.get("/Annots", ())]:
+        for key in ("/StructParents", "/StructParent"):
+            if key in part:
+                del part[key]
 
 
 def write(
@@ -416,5 +419,6 @@ if __name__ == "__main__":
     with chromium() as browser:
         for paper in sys.argv[1:] or ["a4"]:
             made = write(browser, printed_book(paper=paper), paper)
-            pages = len(PdfReader(made).pages)
+            with Pdf.open(made) as document:
+                pages = len(document.pages)
             print(f"The printed book: {made}, {pages} pages, {made.stat().st_size / 1e6:.1f} MB")

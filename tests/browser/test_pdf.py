@@ -253,7 +253,8 @@ def test_a_figure_that_is_taller_than_a_page_is_shrunk_to_one(browser, tmp_path)
     figure = explore(lambda late: heatmap(torch.zeros(60, 3), rows=rows, columns=["a", "b", "c"]), late=False)
     text = made(tmp_path, "<p>Before.</p>" + figure._repr_mimebundle_()["text/html"])
     document = pdf.body([pdf.Chapter("", "book/notation", text)], BOOK, "letter")
-    reader, _ = pdf.printed(browser, document, BOOK, tmp_path / "print")
+    pdf.printed(browser, document, BOOK, tmp_path / "print")
+    reader = PdfReader(tmp_path / "print" / "print.pdf")
     (page,) = [page for page in (page.extract_text() for page in reader.pages) if "row 0." in page]
     assert all(row in page for row in rows)
 
