@@ -18,8 +18,15 @@ ROOT = Path(__file__).parents[2]
 BOOK = ROOT / "_build" / "html"
 PAGES = sorted(path.relative_to(BOOK).as_posix() for path in (BOOK / "book").glob("*.html"))
 
+LONGEST = ["test_pages.py", "test_pdf.py", "test_lab.py", "test_hand.py"]
+
 UNDRAWN = """() => [...document.querySelectorAll('.math')].filter(
     (math) => !math.querySelector('mjx-container') || math.querySelector('mjx-merror, [data-mjx-error]')).length"""
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with the longest files, so that no worker is left alone with one of them at the end."""
+    items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
 
 
 def chromium() -> str:
