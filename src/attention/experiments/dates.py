@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from attention.blocks import Block, DecoderBlock
-from attention.experiments.runs import command, load, session
+from attention.experiments.runs import command, load, one_by_one
 from attention.experiments.sequence_to_sequence import Dates
 from attention.masks import padding_mask
 from attention.seq2seq import BOS, Translator
@@ -119,21 +119,19 @@ def published() -> dict:
 
 def run(device: torch.device) -> dict:
     """All runs, one after another, saying what comes out; returns what :func:`published` does."""
-    start = time.monotonic()
     task = Dates(device)
-    found = []
-    for settings in RUNS:
+
+    def one(settings: dict) -> dict:
         begun = time.process_time()
         model, losses = learn(task, settings)
-        result = {
+        return {
             "parameters": sum(parameter.numel() for parameter in model.parameters()),
             "losses": losses[:FIRST_LOSSES],
             "seconds": time.process_time() - begun,
             "right": exact_matches(model, *task.held).double().mean().item(),
         }
-        found.append(settings | result)
-        print(settings, result, flush=True)
-    return {"runs": found, "session": session(device, start)}
+
+    return one_by_one(RUNS, one, device)
 
 
 def main(arguments: list[str] | None = None) -> None:

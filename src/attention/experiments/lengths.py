@@ -8,7 +8,6 @@ where training never reached.
 All runs together take about four minutes on one processor core.
 """
 
-import time
 from pathlib import Path
 
 import torch
@@ -16,7 +15,7 @@ from torch import Generator, Tensor
 from torch.nn.functional import cross_entropy
 
 from attention.experiments.induction import PERIODS, ahead, loss_and_share
-from attention.experiments.runs import command, load, session
+from attention.experiments.runs import command, load, one_by_one
 from attention.masks import window_mask
 from attention.transformer import Transformer
 
@@ -142,14 +141,12 @@ def published() -> dict:
 
 def run(device: torch.device) -> dict:
     """All runs, one after another, saying what comes out; returns what :func:`published` does."""
-    start = time.monotonic()
-    found = []
-    for settings in RUNS:
+
+    def one(settings: dict) -> dict:
         model, losses = learn(settings, device)
-        result = {"losses": losses[:FIRST_LOSSES], "loss": losses[-1], **test(model)}
-        found.append(settings | result)
-        print(settings, result, flush=True)
-    return {"runs": found, "session": session(device, start)}
+        return {"losses": losses[:FIRST_LOSSES], "loss": losses[-1], **test(model)}
+
+    return one_by_one(RUNS, one, device)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -16,7 +16,6 @@ Then a Transformer of six blocks learns to reverse, with each norm, and without 
 All runs together take about fifteen minutes on one processor core.
 """
 
-import time
 from pathlib import Path
 
 import torch
@@ -24,7 +23,7 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy, pad
 
 from attention.experiments import induction
-from attention.experiments.runs import command, load, session
+from attention.experiments.runs import command, load, one_by_one
 from attention.transformer import Transformer
 
 WIDTH, LONGEST = 48, 32
@@ -210,14 +209,12 @@ def published() -> dict:
 
 def run(device: torch.device) -> dict:
     """All runs, one after another, saying what comes out; returns what :func:`published` does."""
-    start = time.monotonic()
-    found = []
-    for settings in RUNS:
+
+    def one(settings: dict) -> dict:
         model, losses = learn(settings, device)
-        result = {"losses": losses[:FIRST_LOSSES], "loss": losses[-1], **test(model, settings)}
-        found.append(settings | result)
-        print(settings, result, flush=True)
-    return {"runs": found, "session": session(device, start)}
+        return {"losses": losses[:FIRST_LOSSES], "loss": losses[-1], **test(model, settings)}
+
+    return one_by_one(RUNS, one, device)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -8,7 +8,6 @@ that training never reached.
 All runs together take about ten minutes on one processor core.
 """
 
-import time
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from attention.experiments.runs import command, load, session
+from attention.experiments.runs import command, load, one_by_one
 from attention.masks import window_mask
 from attention.modules import MultiHeadAttention
 from attention.positions import alibi_bias, rotate, sinusoidal_positions
@@ -212,14 +211,12 @@ def published() -> dict:
 
 def run(device: torch.device) -> dict:
     """All runs, one after another, saying what comes out; returns what :func:`published` does."""
-    start = time.monotonic()
-    found = []
-    for settings in RUNS:
+
+    def one(settings: dict) -> dict:
         model, losses = learn(settings, device)
-        result = {"losses": losses[:FIRST_LOSSES], "loss": losses[-1], **test(model, settings["task"])}
-        found.append(settings | result)
-        print(settings, result, flush=True)
-    return {"runs": found, "session": session(device, start)}
+        return {"losses": losses[:FIRST_LOSSES], "loss": losses[-1], **test(model, settings["task"])}
+
+    return one_by_one(RUNS, one, device)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -4,7 +4,7 @@ import argparse
 import os
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
@@ -52,6 +52,26 @@ def session(device: torch.device, start: float) -> dict:
     """Where a run was computed, and for how many seconds since ``start``, a time of ``time.monotonic``."""
     where = {"device": device.type, "processor": platform.machine(), "torch": str(torch.__version__)}
     return where | {"threads": torch.get_num_threads(), "seconds": time.monotonic() - start}
+
+
+def one_by_one(settings: Sequence[dict], one: Callable[[dict], dict], device: torch.device) -> dict:
+    """Make several runs, and say after each what came out.
+
+    Args:
+        settings: of each run.
+        one: from the settings of a run to what came out.
+        device: where they run.
+
+    Returns:
+        ``runs``: of each its settings and what came out; ``session``: where they ran, for how many seconds.
+    """
+    start = time.monotonic()
+    runs = []
+    for chosen in settings:
+        found = one(chosen)
+        runs.append(chosen | found)
+        print(chosen, found, flush=True)
+    return {"runs": runs, "session": session(device, start)}
 
 
 def command(module: str, description: str, output: str, run: Callable, arguments: list[str] | None) -> None:
