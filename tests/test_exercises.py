@@ -2,6 +2,7 @@
 
 import importlib
 import itertools
+import math
 import pkgutil
 import re
 from pathlib import Path
@@ -12,7 +13,7 @@ import torch
 from torch import Tensor
 
 from attention import exercises
-from attention.exercises import scaling
+from attention.exercises import dictionary, scaling, softmax
 from attention.exercises.exercise import STAY_WITH_TENSORS, TRIALS, Exercise
 
 BOOK = sorted((Path(__file__).parent.parent / "book").glob("*.ipynb"))
@@ -78,10 +79,27 @@ def test_a_result_may_be_boolean():
     assert positive.verdict(lambda x: x < 0).startswith("not yet. With arguments (3,) it gives")
 
 
-@pytest.mark.parametrize("exercise", [scaling.effective_keys, scaling.score_spread], ids=lambda exercise: exercise.name)
+OF_WEIGHTS = [scaling.effective_keys, scaling.score_spread, dictionary.scores_from_weights, dictionary.soft_lookup]
+
+
+@pytest.mark.parametrize("exercise", OF_WEIGHTS, ids=lambda exercise: exercise.name)
 def test_weights_may_be_normalised_again(exercise):
-    assert exercise.verdict(lambda w: exercise.specification(w / w.sum(dim=1, keepdim=True))) == CORRECT
-    assert "not their gradients" in exercise.verdict(lambda w: half_detached(exercise.specification)(w))
+    specification = exercise.specification
+    assert exercise.verdict(lambda w, *v: specification(w / w.sum(dim=-1, keepdim=True), *v)) == CORRECT
+    assert "not their gradients" in exercise.verdict(lambda w, *v: half_detached(specification)(w, *v))
+
+
+def test_the_last_weight_may_be_written_as_what_the_others_leave():
+    def answer(weights):
+        others = weights[:-1]
+        return torch.cat([others, 1 - others.sum(dim=0, keepdim=True)]).log()
+
+    assert dictionary.scores_from_weights.verdict(answer) == CORRECT
+
+
+def test_a_difference_in_the_fifth_digit_is_shown():
+    one = Exercise("one", lambda x: 0 * x + 0.1, lambda generator: (torch.randn(3, generator=generator),))
+    assert "it gives 0.100030 at [0] where 0.100000 is right" in one.verdict(lambda x: 0 * x + 0.10003)
 
 
 def test_every_exercise_has_a_solution_in_the_book():
@@ -192,7 +210,7 @@ SENTENCES = {
 SENTENCES_ON_GRADIENTS = {
     through_numpy: f"not yet\\. {INPUTS} it raises RuntimeError: .*requires grad.* {STAY}",
     integers: f"not yet\\. {INPUTS} the result must be of dtype torch.float\\d+, and is of torch.int64\\.",
-    larger: f"not yet\\. {INPUTS} it gives -?\\d+\\.\\d{{4}} at \\[.*\\] where -?\\d+\\.\\d{{4}} is right\\.",
+    larger: f"not yet\\. {INPUTS} it gives -?\\d+\\.\\d{{4,6}} at \\[.*\\] where -?\\d+\\.\\d{{4,6}} is right\\.",
     meddling: "not yet\\. The values are right, but it changes its input\\.",
     overwritten: "not yet\\. The values are right, but PyTorch cannot compute .* Change nothing in place: .*\\.",
     meddling_with_gradients: f"not yet\\. {INPUTS} it raises RuntimeError: .* Change nothing in place: .*\\.",
@@ -226,6 +244,25 @@ def test_an_answer_without_its_gradient_hears_what_is_wrong(exercise, spoil, sen
 )
 def test_a_known_mistake_hears_its_own_hint(exercise, mistake, again):
     assert exercise.verdict(mistake.answer) == f"not yet. {mistake.hint}"
+
+
+OF_THE_VISIBLE = {
+    "smallest": lambda scores: scores.masked_fill(scores.isinf(), math.inf).amin(dim=1, keepdim=True),
+    "median": lambda scores: scores.masked_fill(scores.isinf(), math.nan).nanmedian(dim=1, keepdim=True).values,
+    "mean": lambda scores: scores.masked_fill(scores.isinf(), math.nan).nanmean(dim=1, keepdim=True),
+}
+
+
+@pytest.mark.parametrize("again", range(5))
+@pytest.mark.parametrize("shift", OF_THE_VISIBLE.values(), ids=OF_THE_VISIBLE)
+def test_only_the_largest_score_makes_a_softmax_safe(shift, again):
+    verdict = softmax.stable_softmax.verdict(lambda scores: plain_softmax(scores - shift(scores).detach()))
+    assert "Subtract the row's largest score." in verdict
+    assert softmax.stable_softmax.verdict(lambda scores: scores.log_softmax(dim=1).exp()) == CORRECT
+
+
+def plain_softmax(scores):
+    return scores.exp() / scores.exp().sum(dim=1, keepdim=True)
 
 
 # The inputs.

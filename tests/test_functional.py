@@ -639,6 +639,8 @@ WRONG_VALUE = [
     (ValueError, "dropout_p must lie between 0 and 1, found 1.1", {"dropout_p": 1.1}),
     (ValueError, "dropout_p must lie between 0 and 1, found -0.1", {"dropout_p": -0.1}),
     (ValueError, "dropout_p must lie between 0 and 1, found nan", {"dropout_p": NAN}),
+    (TypeError, "dropout_p must be a number, found True", {"dropout_p": True}),
+    (TypeError, "dropout_p must be a number, found False", {"dropout_p": False}),
 ]
 
 

@@ -904,6 +904,7 @@ WRONG_HEADS = [
     (ValueError, "embed_dim must be a multiple of num_heads, found 15 and 30", {"num_heads": 30}),
     (ValueError, "dropout must lie between 0 and 1, found 1.5", {"dropout": 1.5}),
     (ValueError, "dropout must lie between 0 and 1, found -0.5", {"dropout": -0.5}),
+    (TypeError, "dropout must be a number, found True", {"dropout": True}),
     (TypeError, "rotate must be a function such as attention.rotate, found True", {"rotate": True}),
 ]
 WIDTHS = {"query_dim": 3, "key_dim": 5, "hidden_dim": 7}

@@ -22,6 +22,8 @@ def check_count(name: str, count, least: int = 0) -> None:
 
 
 def check_probability(name: str, probability: float) -> None:
+    if isinstance(probability, bool):  # most likely meant for another argument
+        raise TypeError(f"{name} must be a number, found {probability}")
     if not 0.0 <= probability <= 1.0:
         raise ValueError(f"{name} must lie between 0 and 1, found {probability}")
 

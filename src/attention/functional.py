@@ -167,7 +167,7 @@ def scaled_dot_product_attention(
 
     Raises:
         TypeError, ValueError: as :func:`attention_weights`; also if the value does not have one row for each key, or
-            ``dropout_p`` lies outside 0 … 1.
+            ``dropout_p`` is a bool or lies outside 0 … 1.
 
     Source: Vaswani et al. (2017), equation 1.
 

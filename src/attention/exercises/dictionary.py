@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from attention.exercises.exercise import Exercise, Mistake, primes
+from attention.exercises.exercise import Exercise, Mistake, centred, primes
 
 
 def _soft_lookup(weights: Tensor, values: Tensor) -> Tensor:
@@ -20,10 +20,16 @@ def _draw_soft_lookup(generator: torch.Generator) -> tuple:
     return torch.rand(keys, generator=generator).softmax(0), torch.randn(keys, width, generator=generator)
 
 
+def _centred_by_weights(gradient: Tensor) -> Tensor:
+    """The gradient by the weights is a vector, that by the values a matrix."""
+    return centred(gradient) if gradient.dim() == 1 else gradient
+
+
 soft_lookup = Exercise(
     "soft_lookup",
     _soft_lookup,
     _draw_soft_lookup,
+    gradient=_centred_by_weights,
     mistakes=(
         Mistake(
             lambda weights, values: values.mean(dim=0),
@@ -45,6 +51,18 @@ soft_lookup = Exercise(
         Mistake(
             lambda weights, values: weights.softmax(0) @ values,
             "You pass the weights through a softmax again. They are weights already, not scores.",
+        ),
+        Mistake(
+            lambda weights, values: weights[:, None] * values,
+            "Each value is multiplied by its weight. Now add these rows: the output is one row, (Dv,).",
+        ),
+        Mistake(
+            lambda weights, values: (weights[:, None] * values).sum(dim=1),
+            "You add the numbers within each row. Add the rows to each other, along dim=0.",
+        ),
+        Mistake(
+            lambda weights, values: (weights[:, None] * values).sum(),
+            "You add everything to one number. Add the rows to each other, along dim=0.",
         ),
     ),
 )
@@ -117,11 +135,20 @@ scores_from_weights = Exercise(
             f"The logarithm, but to base 10: a softmax uses e, so these are too small by a factor {math.log(10):.3f}.",
         ),
         Mistake(
+            lambda weights: torch.log2(weights),
+            "The logarithm, but to base 2: a softmax uses e, so these are too large by a factor 1.443.",
+        ),
+        Mistake(
+            lambda weights: -torch.log(weights),
+            "The sign: a larger weight needs a larger score.",
+        ),
+        Mistake(
             lambda weights: torch.logit(weights),
             "ln(w / (1 − w)) undoes a sigmoid, one weight against the rest. A softmax is undone by ln w.",
         ),
     ),
     canonical=lambda scores: scores - scores.max(),
+    gradient=centred,
 )
 
 
@@ -184,6 +211,18 @@ lookup_on_a_line = Exercise(
         Mistake(
             lambda queries, keys, values, temperature: (-_squared(queries, keys) / temperature).softmax(1),
             "These are the weights. Multiply each value by its weight, and add.",
+        ),
+        Mistake(
+            lambda queries, keys, values, temperature: (-_squared(queries, keys) / temperature**2).softmax(1) @ values,
+            "The temperature is squared with the difference. Square first, then divide by the temperature.",
+        ),
+        Mistake(
+            lambda queries, keys, values, temperature: (-_squared(queries, keys) / temperature / 2).softmax(1) @ values,
+            "There is no half in front of this score: it is −(q − k)².",
+        ),
+        Mistake(
+            lambda queries, keys, values, temperature: (-_squared(queries, keys) / temperature).exp() @ values,
+            "The exponentials are right, but those of one query do not sum to 1 yet: divide them by their sum.",
         ),
     ),
 )

@@ -202,8 +202,11 @@ def _difference(found: Tensor, expected: Tensor) -> str:
     """The first entry that differs."""
     place = tuple(_wrong(found, expected).nonzero()[0].tolist())
     where = f" at [{', '.join(map(str, place))}]" if place else ""
-    return f"it gives {_entry(found[place])}{where} where {_entry(expected[place])} is right."
+    one, other = _entry(found[place]), _entry(expected[place])
+    if one == other:
+        one, other = _entry(found[place], digits=6), _entry(expected[place], digits=6)
+    return f"it gives {one}{where} where {other} is right."
 
 
-def _entry(number: Tensor) -> str:
-    return f"{number.item():.4f}" if number.is_floating_point() else str(number.item())
+def _entry(number: Tensor, digits: int = 4) -> str:
+    return f"{number.item():.{digits}f}" if number.is_floating_point() else str(number.item())

@@ -61,6 +61,18 @@ head_weights = Exercise(
             "Under your root is S, the number of keys. A score is a sum over D components.",
         ),
         Mistake(
+            lambda query, key: _divided_by(math.sqrt(query.size(1) * query.size(2)), query, key),
+            "You divide by the root of L · D. A score is a sum over D components, so D alone goes under the root.",
+        ),
+        Mistake(
+            lambda query, key: _divided_by(query.size(0) * math.sqrt(query.size(2)), query, key),
+            "You divide by H · √D. A score belongs to one head, so the number of heads does not matter.",
+        ),
+        Mistake(
+            lambda query, key: _divided_by(math.sqrt(query.size(0)) / query.size(2), query, key),
+            "You divide by the root of H, and then multiply by D. Divide by the root of D.",
+        ),
+        Mistake(
             lambda query, key: _divided_by(1 / math.sqrt(query.size(2)), query, key),
             "You multiply by the root. Divide by it.",
         ),

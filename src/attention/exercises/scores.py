@@ -36,6 +36,10 @@ scores = Exercise(
             lambda query, key: (query @ key.T).softmax(dim=-1),
             "These are weights already: leave the softmax out.",
         ),
+        Mistake(
+            lambda query, key: query @ key.T / query.size(1) ** 0.5,
+            "You divide by √D. Here the dot products are asked for as they are.",
+        ),
     ),
 )
 
@@ -61,6 +65,10 @@ distance_scores = Exercise(
         Mistake(
             lambda query, key: -_expanded(query, key),
             "The sign: a larger distance has to give a lower score.",
+        ),
+        Mistake(
+            lambda query, key: 2 * query @ key.T - _expanded(query, key),
+            "The two squares have the wrong sign: subtract them from the dot product.",
         ),
         Mistake(
             lambda query, key: query @ key.T - 0.5 * key.square().sum(dim=1),

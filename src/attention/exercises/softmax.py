@@ -17,11 +17,19 @@ def _stable_softmax(scores: Tensor) -> Tensor:
 
 
 def _draw_scores(generator: torch.Generator) -> tuple:
-    """Rows that lie thousands apart, each with a score of −∞."""
+    """Rows that lie thousands apart, and thousands from 0, each with a score of −∞."""
     queries, keys = primes(generator, 2)
-    scores = torch.randn(queries, keys, generator=generator) + torch.linspace(-1e4, 1e4, queries)[:, None]
+    shifts = torch.linspace(-2e4, 2e4, queries + 1)[1:]  # the number of queries is odd, so none of them is 0
+    scores = torch.randn(queries, keys, generator=generator) + shifts[:, None]
     hidden = torch.randint(keys, (queries, 1), generator=generator)
     return (scores.scatter(1, hidden, -math.inf),)
+
+
+def _draw_far_scores(generator: torch.Generator) -> tuple:
+    """The same, and in each row one score lies 300 above the others: only a shift by the largest is enough."""
+    (scores,) = _draw_scores(generator)
+    highest = scores.argmax(dim=1, keepdim=True)
+    return (scores.scatter_add(1, highest, torch.full(highest.shape, 300.0)),)
 
 
 def _of(powers: Tensor) -> Tensor:
@@ -32,6 +40,7 @@ stable_softmax = Exercise(
     "stable_softmax",
     _stable_softmax,
     _draw_scores,
+    edge=_draw_far_scores,
     mistakes=(
         Mistake(
             lambda scores: _of(scores.exp()),
@@ -52,6 +61,11 @@ stable_softmax = Exercise(
             lambda scores: _of((scores - scores.mean(dim=1, keepdim=True)).exp()),
             "Everything is NaN. Did you subtract a row's mean, or its smallest score? One score of −∞ makes both of "
             "them −∞. Subtract the largest score.",
+        ),
+        Mistake(
+            lambda scores: _of((scores - scores.median(dim=1, keepdim=True).values).exp()),
+            "This works while the scores of a row lie close together. If one lies far above the number that you "
+            "subtract, its exponential is ∞ again. Subtract the row's largest score.",
         ),
         Mistake(
             lambda scores: _of(scores.clamp(-80, 80).exp()),
@@ -123,6 +137,14 @@ softmax_jacobian = Exercise(
             "The sign: raising a score raises its own weight, so the diagonal is positive.",
         ),
         Mistake(
+            lambda weights: torch.diag(weights * (1 - weights)) - torch.outer(weights, weights),
+            "Your diagonal is α_i − 2α_i², with α_i² subtracted twice. Begin with the weights alone on the diagonal.",
+        ),
+        Mistake(
+            lambda weights: torch.outer(weights, 1 - weights),
+            "The diagonal is right. Off the diagonal you have α_i(1 − α_j), where −α_i α_j is right.",
+        ),
+        Mistake(
             lambda weights: torch.diag(weights) - torch.outer(weights, 1 - weights),
             "Off the diagonal your entries are −α_i(1 − α_j). There a score acts only through the sum: −α_i α_j.",
         ),
@@ -191,6 +213,17 @@ answer_gradient = Exercise(
         Mistake(
             lambda query, key, value: _pulled(query, key, value, scale=1.0),
             "This is the gradient of a lookup without the scale: divide the scores by √D, and the result too.",
+        ),
+        Mistake(
+            lambda query, key, value: _pulled(query, key, value) * math.sqrt(len(query) / len(key)),
+            "You divide the result by √S, where S is the number of keys. Divide it by √D, as you divide the scores.",
+        ),
+        Mistake(
+            lambda query, key, value: (
+                (_weights(query, key) * (1 - _weights(query, key)) * value) @ key / math.sqrt(len(query))
+            ),
+            "α(1 − α) is the diagonal of the Jacobian. A score also acts on the weights of the other keys: the pull is "
+            "α(v − o).",
         ),
         Mistake(
             lambda query, key, value: (_weights(query, key) * value) @ key / math.sqrt(len(query)),
