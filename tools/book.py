@@ -16,10 +16,9 @@ def build(root: Path = ROOT) -> int:
     """Read and write every page anew, and return the exit status.
 
     Nothing is kept from the build before: a page that is kept may be stale, and its warnings are forgotten. Jupyter
-    Book's own command does the same, without the first two lines and ``os._exit`` below, and takes twice as long.
+    Book's own command does the same, without the first line and ``os._exit`` below, and takes twice as long.
     """
     gc.disable()  # a build is short: its garbage goes with the process
-    sys.modules["rfc3987_syntax"] = None  # at its import it compiles grammars of addresses, which nobody checks here
     from jupyter_book.sphinx import build_sphinx
 
     html = root / "_build" / "html"
