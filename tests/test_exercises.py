@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from attention import exercises
-from attention.exercises import scaling
+from attention.exercises import scaling, sequence_to_sequence
 from attention.exercises.exercise import STAY_WITH_TENSORS, TRIALS, Exercise
 
 BOOK = sorted((Path(__file__).parent.parent / "book").glob("*.ipynb"))
@@ -82,6 +82,22 @@ def test_a_result_may_be_boolean():
 def test_weights_may_be_normalised_again(exercise):
     assert exercise.verdict(lambda w: exercise.specification(w / w.sum(dim=1, keepdim=True))) == CORRECT
     assert "not their gradients" in exercise.verdict(lambda w: half_detached(exercise.specification)(w))
+
+
+def test_decoding_may_stop_when_every_row_has_ended_if_zeros_follow():
+    def stops(step, state, max_steps):
+        token, is_done = torch.ones(len(state), dtype=torch.long), torch.zeros(len(state), dtype=torch.bool)
+        ids = torch.zeros(len(state), max_steps, dtype=torch.long)
+        for column in ids.T:
+            logits, state = step(token, state)
+            token = logits.argmax(dim=1).masked_fill(is_done, 0)
+            is_done = is_done | (token == 2)
+            column.copy_(token)
+            if is_done.all():
+                break
+        return ids
+
+    assert sequence_to_sequence.greedy.verdict(stops) == CORRECT_VALUES
 
 
 def test_every_exercise_has_a_solution_in_the_book():
@@ -226,6 +242,23 @@ def test_an_answer_without_its_gradient_hears_what_is_wrong(exercise, spoil, sen
 )
 def test_a_known_mistake_hears_its_own_hint(exercise, mistake, again):
     assert exercise.verdict(mistake.answer) == f"not yet. {mistake.hint}"
+
+
+@pytest.mark.parametrize(
+    "hide",
+    [
+        lambda scores, exists: scores.masked_fill(~exists, -torch.inf).softmax(dim=1),
+        lambda scores, exists: (scores + ~exists * -torch.inf).softmax(dim=2),
+        lambda scores, exists: scores.masked_fill(~exists, torch.inf).softmax(dim=2),
+    ],
+    ids=["over the steps", "0 times infinity", "plus infinity"],
+)
+def test_a_context_of_nan_hears_every_way_to_it(hide):
+    def context(scores, lengths, value):
+        exists = torch.arange(scores.shape[2]) < lengths[:, None, None]
+        return hide(scores, exists) @ value
+
+    assert sequence_to_sequence.context.verdict(context).startswith("not yet. Everything is NaN.")
 
 
 # The inputs.
