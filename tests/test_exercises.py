@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from attention import exercises
-from attention.exercises import dictionary, scaling, softmax
+from attention.exercises import dictionary, scaling, sequence_to_sequence, softmax
 from attention.exercises.exercise import STAY_WITH_TENSORS, TRIALS, Exercise
 
 BOOK = sorted((Path(__file__).parent.parent / "book").glob("*.ipynb"))
@@ -100,6 +100,22 @@ def test_the_last_weight_may_be_written_as_what_the_others_leave():
 def test_a_difference_in_the_fifth_digit_is_shown():
     one = Exercise("one", lambda x: 0 * x + 0.1, lambda generator: (torch.randn(3, generator=generator),))
     assert "it gives 0.100030 at [0] where 0.100000 is right" in one.verdict(lambda x: 0 * x + 0.10003)
+
+
+def test_decoding_may_stop_when_every_row_has_ended_if_zeros_follow():
+    def stops(step, state, max_steps):
+        token, is_done = torch.ones(len(state), dtype=torch.long), torch.zeros(len(state), dtype=torch.bool)
+        ids = torch.zeros(len(state), max_steps, dtype=torch.long)
+        for column in ids.T:
+            logits, state = step(token, state)
+            token = logits.argmax(dim=1).masked_fill(is_done, 0)
+            is_done = is_done | (token == 2)
+            column.copy_(token)
+            if is_done.all():
+                break
+        return ids
+
+    assert sequence_to_sequence.greedy.verdict(stops) == CORRECT_VALUES
 
 
 def test_every_exercise_has_a_solution_in_the_book():
@@ -263,6 +279,23 @@ def test_only_the_largest_score_makes_a_softmax_safe(shift, again):
 
 def plain_softmax(scores):
     return scores.exp() / scores.exp().sum(dim=1, keepdim=True)
+
+
+@pytest.mark.parametrize(
+    "hide",
+    [
+        lambda scores, exists: scores.masked_fill(~exists, -torch.inf).softmax(dim=1),
+        lambda scores, exists: (scores + ~exists * -torch.inf).softmax(dim=2),
+        lambda scores, exists: scores.masked_fill(~exists, torch.inf).softmax(dim=2),
+    ],
+    ids=["over the steps", "0 times infinity", "plus infinity"],
+)
+def test_a_context_of_nan_hears_every_way_to_it(hide):
+    def context(scores, lengths, value):
+        exists = torch.arange(scores.shape[2]) < lengths[:, None, None]
+        return hide(scores, exists) @ value
+
+    assert sequence_to_sequence.context.verdict(context).startswith("not yet. Everything is NaN.")
 
 
 # The inputs.

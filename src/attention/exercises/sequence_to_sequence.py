@@ -69,6 +69,23 @@ additive_scores = Exercise(
             lambda query, key, W_q, W_k, w_v: torch.tanh(sum(_pairs(query, key, W_q, W_k))).sum(dim=-1),
             "You add the hidden numbers up as they are; each has its own factor, in w_v.",
         ),
+        Mistake(
+            lambda query, key, W_q, W_k, w_v: torch.sigmoid(sum(_pairs(query, key, W_q, W_k))) @ w_v,
+            "You bend the sum by a sigmoid. Additive attention does it by tanh.",
+        ),
+        Mistake(
+            lambda query, key, W_q, W_k, w_v: torch.tanh(sum(_pairs(query, -key, W_q, W_k))) @ w_v,
+            "You subtract the key's projection. Additive attention adds it.",
+        ),
+        Mistake(
+            lambda query, key, W_q, W_k, w_v: (query @ W_q.T) @ (key @ W_k.T).T,
+            "This is the dot product of the two projections. Additive attention adds them, takes the tanh, and then "
+            "the product with w_v.",
+        ),
+        Mistake(
+            lambda query, key, W_q, W_k, w_v: torch.tanh(sum(_pairs(query, key, W_q, W_k))) @ w_v / len(w_v),
+            "You take the mean over the hidden numbers. The score is their sum, each times its factor in w_v.",
+        ),
     ),
 )
 
@@ -157,6 +174,10 @@ def _is_key(scores: Tensor, lengths: Tensor) -> Tensor:
     return torch.arange(scores.shape[2]) < lengths[:, None, None]
 
 
+def _context_up_to(lengths: Tensor, scores: Tensor, value: Tensor) -> Tensor:
+    return scores.masked_fill(~_is_key(scores, lengths), -math.inf).softmax(dim=2) @ value
+
+
 context = Exercise(
     "context",
     _context,
@@ -191,7 +212,16 @@ context = Exercise(
             lambda scores, lengths, value: (
                 scores.masked_fill(~_is_key(scores, lengths), -math.inf).softmax(dim=1) @ value
             ),
-            "You share out over the steps. The weights of one step sum to 1 over the states, dim 2.",
+            "Everything is NaN. That comes of a softmax over the steps (dim 1), of 0 · −∞, or of a score of +∞. Fill "
+            "with −∞ by masked_fill, and let the weights of one step sum to 1 over the states, dim 2.",
+        ),
+        Mistake(
+            lambda scores, lengths, value: _context_up_to(lengths - 1, scores, value),
+            "The last state of each row is lost. Positions count from 0, so the first one to hide is number `length`.",
+        ),
+        Mistake(
+            lambda scores, lengths, value: _context_up_to(lengths.amax().expand_as(lengths), scores, value),
+            "You cut all rows at the largest length. Each row has its own.",
         ),
         Mistake(
             lambda scores, lengths, value: (
@@ -230,6 +260,10 @@ alignment = Exercise(
             "These are the largest weights. Their places are wanted.",
         ),
         Mistake(
+            lambda weights: weights.max(dim=2),
+            "`max` returns two tensors, the largest weights and their places. Return the places alone, as argmax does.",
+        ),
+        Mistake(
             lambda weights: weights.argmin(dim=2),
             "These are the places of the smallest weights.",
         ),
@@ -260,11 +294,12 @@ def _write(step: Callable, state: Tensor, max_steps: int) -> Tensor:
     return torch.stack(rows)
 
 
-def _draw_decoder(generator: torch.Generator) -> tuple:
+def _draw_decoder(generator: torch.Generator, all_end: bool = False) -> tuple:
     batch, width, size = primes(generator, 3)
     table = torch.randn(size + 3, width, generator=generator)  # an embedding for each token
     maps = torch.randn(width, width, generator=generator), torch.randn(width, size + 3, generator=generator)
-    clock = torch.arange(batch) / batch * 8 - 3 + torch.rand((), generator=generator)  # some end late, or not at all
+    first, last = (0, 5) if all_end else (-3, 5)  # from below -1 a row does not end within the eight steps
+    clock = first + torch.arange(batch) / batch * (last - first) + torch.rand((), generator=generator)
     state = torch.cat([clock[:, None], torch.randn(batch, width, generator=generator)], dim=1)
 
     def step(token: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
@@ -277,7 +312,21 @@ def _draw_decoder(generator: torch.Generator) -> tuple:
     return step, state, 8
 
 
-def _decoded(step: Callable, state: Tensor, max_steps: int, *, start=START, feed=True, keep=True, pads=True) -> Tensor:
+def _draw_decoder_that_ends(generator: torch.Generator) -> tuple:
+    return _draw_decoder(generator, all_end=True)
+
+
+def _decoded(
+    step: Callable,
+    state: Tensor,
+    max_steps: int,
+    *,
+    start: int = START,
+    feed: bool = True,
+    keep: bool = True,
+    pads: bool = True,
+    stops: bool = False,
+) -> Tensor:
     """Greedy decoding of all rows together, or a mistaken one."""
     token = torch.full((len(state),), start)
     is_done, ids = torch.zeros(len(state), dtype=torch.bool), []
@@ -288,6 +337,8 @@ def _decoded(step: Callable, state: Tensor, max_steps: int, *, start=START, feed
         token = best if feed else token
         ids.append(best.masked_fill(is_done & pads, PAD))
         is_done = is_done | (best == END)
+        if stops and is_done.all():
+            break
     return torch.stack(ids, dim=1)
 
 
@@ -338,5 +389,10 @@ greedy = Exercise(
             lambda step, state, max_steps: _decoded(step, state, max_steps).T,
             "Your result is (max_steps, B): a row is an answer, a column a step.",
         ),
+        Mistake(
+            lambda step, state, max_steps: _decoded(step, state, max_steps, stops=True),
+            "You stop when every row has ended. The result has max_steps columns: after that step they hold 0.",
+        ),
     ),
+    edge=_draw_decoder_that_ends,
 )
