@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from attention import exercises
-from attention.exercises import dictionary, scaling, sequence_to_sequence, softmax
+from attention.exercises import dictionary, masking, scaling, sequence_to_sequence, softmax
 from attention.exercises.exercise import STAY_WITH_TENSORS, TRIALS, Exercise
 
 BOOK = sorted((Path(__file__).parent.parent / "book").glob("*.ipynb"))
@@ -262,6 +262,9 @@ def test_a_known_mistake_hears_its_own_hint(exercise, mistake, again):
     assert exercise.verdict(mistake.answer) == f"not yet. {mistake.hint}"
 
 
+# Answers that readers are known to give.
+
+
 OF_THE_VISIBLE = {
     "smallest": lambda scores: scores.masked_fill(scores.isinf(), math.inf).amin(dim=1, keepdim=True),
     "median": lambda scores: scores.masked_fill(scores.isinf(), math.nan).nanmedian(dim=1, keepdim=True).values,
@@ -296,6 +299,60 @@ def test_a_context_of_nan_hears_every_way_to_it(hide):
         return hide(scores, exists) @ value
 
     assert sequence_to_sequence.context.verdict(context).startswith("not yet. Everything is NaN.")
+
+
+def watched(changed, differs):
+    """A leak test with its own change of a token and its own comparison of two runs, (L, E) each."""
+
+    def answer(model, tokens):
+        before, columns = model(tokens), []
+        for place in range(len(tokens)):
+            one_changed = tokens.clone()
+            one_changed[place] = changed(tokens[place])
+            columns.append(differs(model(one_changed), before))
+        return torch.stack(columns, dim=1)
+
+    return answer
+
+
+def any_component(after, before):
+    return (after != before).any(dim=1)
+
+
+@pytest.mark.parametrize("changed", [torch.zeros_like, torch.ones_like, torch.neg, torch.randn_like])
+def test_a_leak_test_may_put_in_any_other_token(changed):
+    for _ in range(5):
+        assert masking.leaks.verdict(watched(changed, any_component)) == CORRECT_VALUES
+
+
+@pytest.mark.parametrize(
+    ("changed", "differs"),
+    [
+        (torch.zeros_like, lambda after, before: (after != before).all(dim=1)),
+        (torch.zeros_like, lambda after, before: (after != before)[:, 0]),
+        (torch.zeros_like, lambda after, before: (after - before).abs().amax(dim=1) > 1e-4),
+        (lambda token: token + 1, any_component),
+        (lambda token: token + 10, any_component),
+        (lambda token: 3 * token, any_component),
+    ],
+    ids=["all components", "the first component", "a tolerance", "+ 1", "+ 10", "times 3"],
+)
+def test_a_leak_test_that_misses_leaks_is_refused(changed, differs):
+    for _ in range(5):
+        assert masking.leaks.verdict(watched(changed, differs)).startswith("not yet.")
+
+
+def hidden_and_zeroed(scores, mask):
+    return scores.masked_fill(~mask, -math.inf).softmax(dim=1).nan_to_num()
+
+
+def added_and_zeroed(scores, mask):
+    return (scores + torch.zeros_like(scores).masked_fill(~mask, -math.inf)).softmax(dim=1).nan_to_num()
+
+
+def test_a_nan_behind_masked_fill_harms_no_gradient_and_one_behind_a_sum_does():
+    assert masking.safe_softmax.verdict(hidden_and_zeroed) == CORRECT
+    assert "their gradients hold NaN" in masking.safe_softmax.verdict(added_and_zeroed)
 
 
 # The inputs.

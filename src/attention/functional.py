@@ -81,6 +81,7 @@ def attention_weights(
         query: (…, L, D).
         key: (…, S, D), with leading dimensions that broadcast with the query's.
         attn_mask: bool, True = may attend, broadcastable to (…, L, S), with all of its dimensions or at most two.
+            Two are (L, S): a padding mask (B, S) must become (B, 1, S), and where B = L nothing fails if it does not.
         is_causal: also hide the keys after the query's own position (aligned at the top left).
         scale: factor on the scores; 1/√D when not given.
         attn_bias: numbers that are added to the scaled scores, broadcastable to (…, L, S); −∞ hides a key.
@@ -156,6 +157,7 @@ def scaled_dot_product_attention(
         key: (…, S, D).
         value: (…, S, Dv).
         attn_mask: bool, True = may attend, broadcastable to (…, L, S), with all of its dimensions or at most two.
+            Two are (L, S): a padding mask (B, S) must become (B, 1, S), and where B = L nothing fails if it does not.
         dropout_p: probability of dropping a weight; applied whenever it is not 0, so pass 0 to evaluate.
         is_causal: also hide the keys after the query's own position.
         scale: factor on the scores; 1/√D when not given.

@@ -50,6 +50,7 @@ def padding_mask(lengths: Tensor, length: int) -> Tensor:
     Returns:
         bool tensor on the device of ``lengths``: (B, 1, S) from (B,), (B, L, S) from (B, L). Functions whose weights
         have heads, (B, H, L, S), take it as ``mask.unsqueeze(1)`` alone; :class:`MultiHeadAttention` takes it as it is.
+        None can tell (B, S) from (L, S), so keep the dimension in the middle: where B = L, nothing fails without it.
 
     Raises:
         TypeError: ``lengths`` is not an integer tensor.

@@ -107,7 +107,8 @@ class MultiHeadAttention(nn.Module):
             query: (B, L, E).
             key: (B, S, E).
             value: (B, S, E).
-            attn_mask: bool, True = may attend, of shape (L, S), (B, 1 or L, S) or (B, 1 or H, 1 or L, S).
+            attn_mask: bool, True = may attend, of shape (L, S), (B, 1 or L, S) or (B, 1 or H, 1 or L, S). A padding
+                mask (B, S) must become (B, 1, S): where B = L, it is read as (L, S), and nothing fails.
             is_causal: also hide the keys after the query's own position (aligned at the top left).
             need_weights: also return the weights.
             attn_bias: numbers that are added to the scaled scores, of a shape that broadcasts to (B, H, L, S), such as

@@ -125,7 +125,7 @@ def _safe_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     rows = []
     for row, seen in zip(scores, mask.tolist(), strict=True):
         visible = [score for score, see in zip(row, seen, strict=True) if see]
-        terms = [torch.exp(score - max(visible)) if see else 0 * score for score, see in zip(row, seen, strict=True)]
+        terms = [torch.exp(s - max(visible)) if see else torch.zeros_like(s) for s, see in zip(row, seen, strict=True)]
         rows.append(torch.stack(terms) / (sum(terms) if visible else 1.0))
     return torch.stack(rows)
 
@@ -151,6 +151,10 @@ INVERTED = "The polarity: True means that a key may be seen."
 
 def _filled(scores: Tensor, mask: Tensor, number: float) -> Tensor:
     return scores.masked_fill(~mask, number).softmax(dim=1)
+
+
+def _filled_log_sum(scores: Tensor, mask: Tensor) -> Tensor:
+    return scores.masked_fill(~mask, torch.finfo(scores.dtype).min).logsumexp(dim=1, keepdim=True)
 
 
 safe_softmax = Exercise(
@@ -216,11 +220,19 @@ safe_softmax = Exercise(
             "0 times −∞ is NaN: use masked_fill or torch.where.",
         ),
         Mistake(
+            lambda scores, mask: (scores - _filled_log_sum(scores, mask)).masked_fill(~mask, -math.inf).exp(),
+            "Right but for rounding: a log-sum-exp is as large as the scores, and of a number near 10⁴ float32 keeps "
+            "only three decimals. Subtract the largest score, take the exponentials, and divide by their sum.",
+        ),
+        Mistake(
             lambda scores, mask: (scores + mask).softmax(dim=1),
             "You add 1 to the scores of the keys that may be seen. The others are not hidden by that.",
         ),
     ),
 )
+
+
+FAINT = 1e-5  # far below a visible weight, and far above the rounding of an output
 
 
 def _leaks(model: Callable[[Tensor], Tensor], tokens: Tensor) -> Tensor:
@@ -233,34 +245,49 @@ def _leaks(model: Callable[[Tensor], Tensor], tokens: Tensor) -> Tensor:
 
 
 def _draw_model(generator: torch.Generator) -> tuple:
-    """A normalised layer of attention whose mask has holes and, at random places, leaks; and a sequence for it."""
+    """A normalised layer of attention whose mask has holes and, at random places, leaks; and a sequence for it.
+
+    Some leaks are plain, some are faint, and some reach only the last component of an output.
+    """
     width, length = primes(generator, 2)
-    length += 8
+    width, length = width + 3, length + 8
     matrices = torch.randn(3, width, width, generator=generator) / width
     chance = torch.rand(length, length, generator=generator)
     causal = causal_mask(length)
     mask = torch.where(causal, chance < 0.8, chance < 0.1)
-    faint = 1e-3 * ((chance > 0.95) & ~causal)
+    faint = FAINT * ((chance > 0.95) & ~causal)
+    narrow = 1.0 * ((chance > 0.9) & (chance <= 0.95) & ~causal)
+    is_last = torch.arange(width) == width - 1
 
     def model(tokens: Tensor) -> Tensor:
         normed = torch.nn.functional.layer_norm(tokens, tokens.shape[1:])
         query, key, value = (normed @ matrix for matrix in matrices)
         weights = (query @ key.T).masked_fill(~mask, -math.inf).softmax(dim=1)
-        return (torch.nan_to_num(weights) + faint) @ value
+        return (torch.nan_to_num(weights) + faint) @ value + (narrow @ value) * is_last
 
     return model, torch.randn(length, width, generator=generator)
 
 
-def _changes(model: Callable[[Tensor], Tensor], tokens: Tensor, others: Tensor) -> Tensor:
-    """By how much each output (rows) changes when another token takes the place of each (columns)."""
+def _differences(model: Callable[[Tensor], Tensor], tokens: Tensor, others: Tensor) -> Tensor:
+    """How each output (rows) changes when another token takes the place of each (columns): (L, L, E)."""
     places = torch.eye(len(tokens), dtype=torch.bool)[:, :, None]
-    outputs = [model(torch.where(place, others, tokens)) for place in places]
-    return torch.stack([(output - model(tokens)).abs().amax(dim=1) for output in outputs], dim=1)
+    return torch.stack([model(torch.where(place, others, tokens)) - model(tokens) for place in places], dim=1)
+
+
+def _changes(model: Callable[[Tensor], Tensor], tokens: Tensor, others: Tensor) -> Tensor:
+    return _differences(model, tokens, others).abs().amax(dim=2)
 
 
 def _found(model: Callable[[Tensor], Tensor], tokens: Tensor) -> Tensor:
     return _changes(model, tokens, -tokens) > 0
 
+
+ONE_COMPONENT = "You look at one component, or ask that all change: an output has changed if *any* component has."
+MISSES_FAINT_LEAKS = (
+    "You miss the faint leaks: some change an output by less than 0.0001. What is hidden changes by exactly 0, so "
+    "compare without a tolerance. And put in another token altogether: this model begins by normalising each token, "
+    "which takes out a number that is added to all components, and a factor."
+)
 
 leaks = Exercise(
     "leaks",
@@ -284,13 +311,26 @@ leaks = Exercise(
             "A token must be put back before the next one is changed: yours pile up.",
         ),
         Mistake(
-            lambda model, tokens: _changes(model, tokens, -tokens) > 1e-2,
-            "A faint leak is a leak: do not compare with a tolerance. What is hidden changes by exactly 0.",
+            lambda model, tokens: (_differences(model, tokens, -tokens) != 0).all(dim=2),
+            ONE_COMPONENT,
         ),
         Mistake(
-            lambda model, tokens: _changes(model, tokens, tokens + 1) > 0,
-            "You add 1 to every component, and this model begins by taking the mean out again: it hardly notices. Put "
-            "in another token altogether.",
+            lambda model, tokens: _differences(model, tokens, -tokens)[:, :, 0] != 0,
+            ONE_COMPONENT,
+        ),
+        *(
+            Mistake(
+                lambda model, tokens, tolerance=tolerance: _changes(model, tokens, -tokens) > tolerance,
+                MISSES_FAINT_LEAKS,
+            )
+            for tolerance in (1e-2, 1e-4)
+        ),
+        *(
+            Mistake(
+                lambda model, tokens, change=change: _changes(model, tokens, change(tokens)) > 0,
+                MISSES_FAINT_LEAKS,
+            )
+            for change in (lambda token: token + 1, lambda token: token + 100, lambda token: 2 * token)
         ),
     ),
 )

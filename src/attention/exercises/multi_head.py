@@ -83,6 +83,10 @@ split_heads = Exercise(
             lambda tensor, heads: tensor[:, None].repeat(1, heads, 1, 1),
             "Every one of your heads has the whole width. Each gets E / H columns of its own.",
         ),
+        Mistake(
+            lambda tensor, heads: tensor.unflatten(-1, (heads, -1)).transpose(1, 3),
+            "You exchange L and D, and your shape is (B, D, H, L). It is L and H that change places.",
+        ),
     ),
 )
 
@@ -210,12 +214,18 @@ def _without_softmax(tokens, in_proj_weight, out_weight, heads):
     return found.transpose(1, 2).flatten(2) @ out_weight.T
 
 
+def _added(found: Tensor) -> Tensor:
+    return found.sum(dim=1)
+
+
 def _triples(tokens, in_proj_weight, out_weight, heads):
     """As some models store it: head by head, a query, a key and a value."""
     mixed = (tokens @ in_proj_weight.T).unflatten(-1, (heads, 3, -1)).permute(3, 0, 2, 1, 4)
     found = (mixed[0] @ mixed[1].mT / math.sqrt(mixed.size(-1))).softmax(dim=-1) @ mixed[2]
     return found.transpose(1, 2).flatten(2) @ out_weight.T
 
+
+ADDED = "You add the heads. Lay them side by side, (B, L, H · D): adding is left to `out_weight`."
 
 multi_head_attention = Exercise(
     "multi_head_attention",
@@ -332,6 +342,19 @@ multi_head_attention = Exercise(
             "`out_weight` is stored as (out, in), and applied as `merged @ out_weight.T`.",
         ),
         Mistake(
+            lambda *layer: _attended(layer[0], torch.cat([each.T for each in layer[1].chunk(3)]), *layer[2:]),
+            "You multiply by each third of `in_proj_weight` as it is. It is stored as (out, in), and applied as "
+            "`tokens @ third.T`.",
+        ),
+        Mistake(
+            lambda *layer: _attended(*layer, merge=_added),
+            ADDED,
+        ),
+        Mistake(
+            lambda *layer: _attended(*layer[:2], torch.eye(layer[0].size(2) // layer[3]), layer[3], merge=_added),
+            ADDED,
+        ),
+        Mistake(
             lambda *layer: layer[0] @ layer[1],
             "A layer's matrix is stored as (out, in), and applied as `x @ weight.T`.",
         ),
@@ -387,6 +410,15 @@ pack_heads = Exercise(
         Mistake(
             lambda to_query, to_key, to_value: torch.cat([_stored(each) for each in (to_key, to_query, to_value)]),
             "Queries and keys are exchanged: the rows are W_q's, then W_k's, then W_v's.",
+        ),
+        Mistake(
+            lambda to_query, to_key, to_value: torch.cat([_stored(each) for each in (to_query, to_value, to_key)]),
+            "Keys and values are exchanged: the rows are W_q's, then W_k's, then W_v's.",
+        ),
+        Mistake(
+            lambda *matrices: torch.cat([each.flatten(0, 1) for each in matrices]),
+            "You lay the matrices (E, D) one below the other, and your shape is (3·H·E, D). Transpose each first, to "
+            "(D, E), as `nn.Linear` stores it.",
         ),
         Mistake(
             lambda *matrices: torch.stack([_stored(each) for each in matrices]),
@@ -469,6 +501,11 @@ contributions = Exercise(
         Mistake(
             lambda heads, out_weight: (heads @ _slices(heads, out_weight)).transpose(0, 1),
             "The values are right, as (L, H, P). Put the heads first: (H, L, P).",
+        ),
+        Mistake(
+            lambda heads, out_weight: heads @ _slices(heads, out_weight).mT,
+            "Your slices of `out_weight` are (H, P, D). Transpose them, to (H, D, P): a layer's matrix is applied as "
+            "`x @ weight.T`.",
         ),
     ),
 )

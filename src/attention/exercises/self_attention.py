@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from attention.exercises.exercise import Exercise, Mistake, primes
+from attention.functional import scaled_dot_product_attention
 
 
 def _attend(query: Tensor, key: Tensor, value: Tensor, divisor: float | None = None) -> Tensor:
@@ -91,6 +92,18 @@ self_attention = Exercise(
             lambda x, w_q, w_k, w_v: (x @ w_q @ (x @ w_k).T / math.sqrt(w_q.size(1))).softmax(dim=1),
             "These are the weights: the average of the values is missing.",
         ),
+        Mistake(
+            lambda x, w_q, w_k, w_v: _attend(x @ w_q, x @ w_k, x @ w_v, divisor=math.sqrt(w_v.size(1))),
+            "Under the root is the width of a value. The product is summed over the width of a query: w_q has it.",
+        ),
+        Mistake(
+            lambda x, w_q, w_k, w_v: _attend(x @ w_q, x @ w_k, x @ w_v, divisor=1.0) / math.sqrt(w_q.size(1)),
+            "You divide after the softmax, so each row of weights no longer sums to 1. Divide the scores, before it.",
+        ),
+        Mistake(
+            lambda x, w_q, w_k, w_v: scaled_dot_product_attention(x @ w_q, x @ w_k, x @ w_v, is_causal=True),
+            "You hide later tokens from earlier ones. No mask is asked for: every token attends to all.",
+        ),
     ),
 )
 
@@ -152,6 +165,18 @@ cross_attention = Exercise(
             ),
             "Under the root is the width of the tokens. The product is summed over the width of a query: w_q has it.",
         ),
+        Mistake(
+            lambda target, source, w_q, w_k, w_v: _attend(
+                target @ w_q, source @ w_k, source @ w_v, divisor=w_q.size(1)
+            ),
+            "You divide by the width of a query. It is its root that the spread of the scores grows with.",
+        ),
+        Mistake(
+            lambda target, source, w_q, w_k, w_v: (
+                (target @ w_q) @ (source @ w_k).T / math.sqrt(w_q.size(1)) @ (source @ w_v)
+            ),
+            "The softmax is missing: these are scores times values.",
+        ),
     ),
 )
 
@@ -190,6 +215,11 @@ order_error = Exercise(
         Mistake(
             lambda model, tokens, order: model(tokens[order]) - model(tokens)[order.argsort()],
             "You put the old outputs in the inverse order: `[order]`, as the tokens themselves.",
+        ),
+        Mistake(
+            lambda model, tokens, order: model(tokens[order.argsort()]) - model(tokens)[order.argsort()],
+            "You use the order the wrong way round, in both places: order[i] is the *old* place of the token that now "
+            "stands at place i.",
         ),
         Mistake(
             lambda model, tokens, order: model(tokens)[order] - model(tokens[order]),
@@ -248,6 +278,14 @@ previous_map = Exercise(
         Mistake(
             lambda places: torch.cat([places[:1], places[:-1]]).T @ places,
             "Transposed: this turns place i − 1 into place i.",
+        ),
+        Mistake(
+            lambda places: places[1:].T @ places[:-1],
+            "All but the first place are right: yours becomes 0, and it is to stay as it is.",
+        ),
+        Mistake(
+            lambda places: _previous_map(places) + torch.eye(places.size(1)) - places.T @ places,
+            "Right for the places, but a vector that is orthogonal to all of them must become 0.",
         ),
     ),
 )
