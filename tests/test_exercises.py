@@ -2,6 +2,7 @@
 
 import importlib
 import itertools
+import math
 import pkgutil
 import re
 from pathlib import Path
@@ -12,7 +13,7 @@ import torch
 from torch import Tensor
 
 from attention import exercises
-from attention.exercises import scaling
+from attention.exercises import kernel_regression, scaling
 from attention.exercises.exercise import STAY_WITH_TENSORS, TRIALS, Exercise
 
 BOOK = sorted((Path(__file__).parent.parent / "book").glob("*.ipynb"))
@@ -226,6 +227,33 @@ def test_an_answer_without_its_gradient_hears_what_is_wrong(exercise, spoil, sen
 )
 def test_a_known_mistake_hears_its_own_hint(exercise, mistake, again):
     assert exercise.verdict(mistake.answer) == f"not yet. {mistake.hint}"
+
+
+@pytest.mark.parametrize("again", range(5))
+def test_a_row_of_kernels_is_divided_by_its_sum_and_nothing_else(again):
+    def answer(divide):
+        return lambda query, key, kernel: divide(kernel(query[:, None] - key))
+
+    def total(table):
+        return table.sum(dim=1, keepdim=True)
+
+    verdict = kernel_regression.kernel_weights.verdict
+    assert verdict(answer(lambda table: table / total(table).clamp(min=1e-30))) == CORRECT
+    assert verdict(answer(lambda table: table / (total(table) + (total(table) == 0)))) == CORRECT
+    assert "between 0 and 1" in verdict(answer(lambda table: table / total(table).maximum(torch.tensor(1.0))))
+    assert verdict(answer(lambda table: table / (total(table) + 1e-5))).startswith("not yet.")
+    assert "NaN" in verdict(answer(lambda table: (table / total(table)).nan_to_num(0)))
+
+
+@pytest.mark.filterwarnings("ignore:Converting a tensor with requires_grad=True")
+def test_a_constant_in_place_of_an_input_hears_how_to_stay_with_tensors():
+    def answer(frequency, share):
+        return math.sqrt(-2 * math.log(share)) / frequency
+
+    assert kernel_regression.widest_bandwidth.verdict(answer) == (
+        "not yet. The values are right, but not their gradients: some step is left out of them, or made constant. "
+        + STAY_WITH_TENSORS
+    )
 
 
 # The inputs.
