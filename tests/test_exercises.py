@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from attention import exercises
-from attention.exercises import dictionary, masking, scaling, sequence_to_sequence, softmax
+from attention.exercises import dictionary, kernel_regression, masking, scaling, sequence_to_sequence, softmax
 from attention.exercises.exercise import STAY_WITH_TENSORS, TRIALS, Exercise
 
 BOOK = sorted((Path(__file__).parent.parent / "book").glob("*.ipynb"))
@@ -353,6 +353,33 @@ def added_and_zeroed(scores, mask):
 def test_a_nan_behind_masked_fill_harms_no_gradient_and_one_behind_a_sum_does():
     assert masking.safe_softmax.verdict(hidden_and_zeroed) == CORRECT
     assert "their gradients hold NaN" in masking.safe_softmax.verdict(added_and_zeroed)
+
+
+@pytest.mark.parametrize("again", range(5))
+def test_a_row_of_kernels_is_divided_by_its_sum_and_nothing_else(again):
+    def answer(divide):
+        return lambda query, key, kernel: divide(kernel(query[:, None] - key))
+
+    def total(table):
+        return table.sum(dim=1, keepdim=True)
+
+    verdict = kernel_regression.kernel_weights.verdict
+    assert verdict(answer(lambda table: table / total(table).clamp(min=1e-30))) == CORRECT
+    assert verdict(answer(lambda table: table / (total(table) + (total(table) == 0)))) == CORRECT
+    assert "between 0 and 1" in verdict(answer(lambda table: table / total(table).maximum(torch.tensor(1.0))))
+    assert verdict(answer(lambda table: table / (total(table) + 1e-5))).startswith("not yet.")
+    assert "NaN" in verdict(answer(lambda table: (table / total(table)).nan_to_num(0)))
+
+
+@pytest.mark.filterwarnings("ignore:Converting a tensor with requires_grad=True")
+def test_a_constant_in_place_of_an_input_hears_how_to_stay_with_tensors():
+    def answer(frequency, share):
+        return math.sqrt(-2 * math.log(share)) / frequency
+
+    assert kernel_regression.widest_bandwidth.verdict(answer) == (
+        "not yet. The values are right, but not their gradients: some step is left out of them, or made constant. "
+        + STAY_WITH_TENSORS
+    )
 
 
 # The inputs.

@@ -552,6 +552,20 @@ def test_a_window_and_pressed_positions_change_what_a_reader_sees():
         assert not torch.allclose(model(letters, torch.arange(9) / 2), whole)
 
 
+def test_a_reader_s_attention_takes_options_but_none_of_its_own():
+    with torch.device("cpu"):
+        rotary, alibi = positions.Reader("rotary"), positions.Reader("ALiBi")
+        letters = torch.randint(10, (2, 9))
+        back = torch.arange(9)[:, None] - torch.arange(9)
+        assert_close(rotary(letters, attn_mask=back < 4), rotary(letters, window=4))
+        hidden = torch.where(back < 4, 0.0, -1e9)
+        assert_close(rotary(letters, attn_bias=hidden), rotary(letters, window=4))
+        with pytest.raises(TypeError, match=r"multiple values .* 'attn_mask'"):
+            rotary(letters, window=4, attn_mask=back < 4)
+        with pytest.raises(TypeError, match=r"multiple values .* 'attn_bias'"):
+            alibi(letters, attn_bias=hidden)
+
+
 def test_the_command_trains_readers_and_saves(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(positions, "RUNS", [positions.RUNS[0], positions.RUNS[20]])
     monkeypatch.setattr(positions, "STEPS", 2)

@@ -348,6 +348,12 @@ def test_a_bandwidth_is_positive(bandwidth):
         nadaraya_watson(**INPUTS, bandwidth=bandwidth)
 
 
+def test_a_bandwidth_is_one_number():
+    with pytest.raises(ValueError, match=r"^bandwidth must be one number .*per_key=True.*, found bandwidth \(7,\)$"):
+        nadaraya_watson(**INPUTS, bandwidth=torch.ones(7))
+    assert_close(nadaraya_watson(**INPUTS, bandwidth=torch.tensor(2.0)), nadaraya_watson(**INPUTS, bandwidth=2.0))
+
+
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [

@@ -56,7 +56,8 @@ def rotate(x: Tensor, positions: Tensor | None = None, *, base: float = 10000.0,
     products in float32 or better; at position 10⁶ half precision could not tell one angle from the next.
 
     Args:
-        x: queries or keys, (…, L, D), with D even.
+        x: queries or keys, (…, L, D), with D even; of heads (B, H, L, D). In the order (B, L, H, D) each row would
+            be turned by the number of its head.
         positions: whole numbers or fractions, (L,), or with all dimensions of x but the last, each of x's size or 1;
             0, 1, 2, … when not given. New queries that meet S − L kept keys stand at S − L, S − L + 1, ….
         base: the wavelengths, in tokens, run from 2π up to 2π · ``base`` ^ (1 − 2 / width).

@@ -40,7 +40,7 @@ def nadaraya_watson(
 
     Raises:
         TypeError: points or values that are not floating-point tensors of one dtype, or a mask that is not boolean.
-        ValueError: no keys, a bandwidth that is not positive, or shapes or devices that do not fit.
+        ValueError: no keys, a bandwidth that is not one positive number, or shapes or devices that do not fit.
 
     Source: Nadaraya (1964); Watson (1964).
 
@@ -48,6 +48,11 @@ def nadaraya_watson(
     >>> nadaraya_watson(torch.tensor([0.5, 1e6]), key, value, bandwidth=0.1)
     tensor([0.5000, 4.0000])
     """
+    if isinstance(bandwidth, Tensor) and bandwidth.numel() != 1:
+        raise ValueError(
+            "bandwidth must be one number (NadarayaWatson with per_key=True has a width for each key), "
+            f"found {shapes(bandwidth=bandwidth)}"
+        )
     check_positive("bandwidth", bandwidth)
     return _answer(query, key, value, 1 / bandwidth, attn_mask)
 

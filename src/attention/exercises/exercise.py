@@ -136,7 +136,13 @@ class Exercise:
             if one.isnan().any():
                 return "The values are right, but their gradients hold NaN: one was made on the way, and then hidden."
             if not _close(self.gradient(one), self.gradient(other)):
-                return "The values are right, but not their gradients: some step is left out of them, or made constant."
+                advice = (
+                    "" if one.any() else f" {STAY_WITH_TENSORS}"
+                )  # nothing of it is left: a constant took its place
+                return (
+                    "The values are right, but not their gradients: some step is left out of them, or made constant."
+                    + advice
+                )
         return ""
 
 

@@ -42,6 +42,15 @@ def _draw_kernel(generator: torch.Generator) -> tuple:
     return query[torch.randperm(queries, generator=generator)], key, kernel
 
 
+def _edge_kernel(generator: torch.Generator) -> tuple:
+    """Each query but the last barely reaches one key, so that its row sums to less than 1; the last reaches none."""
+    queries, keys = primes(generator, 2)
+    key = 2.8 * torch.arange(keys) + 0.3 * torch.rand(keys, generator=generator)
+    beside = key[torch.randint(keys, (queries - 1,), generator=generator)]
+    query = beside + 1.75 + 0.2 * torch.rand(queries - 1, generator=generator)  # where the arch is 0.1 to 0.6 high
+    return torch.cat([query, torch.tensor([50.0])]), key, arch
+
+
 def _shares(table: Tensor) -> Tensor:
     total = table.sum(dim=1, keepdim=True)
     return table / torch.where(total > 0, total, 1.0)
@@ -55,10 +64,17 @@ kernel_weights = Exercise(
     "kernel_weights",
     _kernel_weights,
     _draw_kernel,
+    edge=_edge_kernel,
     mistakes=(
         Mistake(
             lambda query, key, kernel: _table(query, key, kernel) / _table(query, key, kernel).sum(1, keepdim=True),
             "Right where the kernel reaches some key. Where it reaches none, you divide 0 by 0; weights are 0 there.",
+        ),
+        Mistake(
+            lambda query, key, kernel: (
+                _table(query, key, kernel) / _table(query, key, kernel).sum(1, keepdim=True).clamp(min=1)
+            ),
+            "A row whose sum lies between 0 and 1 is to be divided by its sum too. Only a sum of 0 is to be replaced.",
         ),
         Mistake(
             _table,
@@ -183,6 +199,10 @@ widest_bandwidth = Exercise(
         Mistake(
             lambda frequency, share: -2 * torch.log(share) / frequency**2,
             "This is σ², the variance: its root is missing.",
+        ),
+        Mistake(
+            lambda frequency, share: -2 * torch.log(share) / frequency,
+            "The exponent holds ω²σ²: a root is missing, over the logarithm alone.",
         ),
         Mistake(
             lambda frequency, share: torch.sqrt(-torch.log(share)) / frequency,

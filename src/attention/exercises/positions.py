@@ -139,6 +139,10 @@ rotary_scores = Exercise(
             "way, and the difference is left.",
         ),
         Mistake(
+            lambda query, key, i, j: _scores(_turn(query, -i), _turn(key, -j)),
+            "Both are turned the other way: (a, b) becomes (a cos − b sin, a sin + b cos).",
+        ),
+        Mistake(
             lambda query, key, i, j: _scores(_turn(query, i, interleaved=True), _turn(key, j, interleaved=True)),
             "Your pairs are the columns 2i and 2i + 1. That is the other layout: here i and i + D/2 are a pair.",
         ),
@@ -209,6 +213,10 @@ def _signed(scores: Tensor) -> Tensor:
     return scores - _slopes(heads)[:, None, None] * distance
 
 
+def _later_as_they_were(scores: Tensor) -> Tensor:
+    return torch.minimum(_signed(scores), scores)
+
+
 with_alibi = Exercise(
     "with_alibi",
     _with_alibi,
@@ -241,6 +249,10 @@ with_alibi = Exercise(
         Mistake(
             _signed,
             "The scores of later keys rise with their distance. Take the distance without its sign.",
+        ),
+        Mistake(
+            _later_as_they_were,
+            "Keys after the query keep their scores. The distance counts without its sign, so lower them too.",
         ),
         Mistake(
             lambda scores: _lowered(scores) - scores,

@@ -3,7 +3,7 @@
 Two tasks on random letters. *Three back*: name the letter that stood three places earlier. *After*: name the letter
 that came after the present one when it last occurred. A model of two causal layers reads 32 letters in training, and
 32, 64 and 128 in the test. Only the last 16 letters of each test sequence count, so that the longer ones ask at places
-that training never reached.
+beyond those of a training sequence.
 
 All runs together take about ten minutes on one processor core.
 """
@@ -89,29 +89,30 @@ class Reader(nn.Module):
         self.blocks = nn.ModuleList(Block(kind) for _ in range(LAYERS))
         self.norm, self.name = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, LETTERS)
 
-    def forward(self, letters: Tensor, positions: Tensor | None = None, window: int | None = None) -> Tensor:
+    def forward(self, letters: Tensor, positions: Tensor | None = None, window: int | None = None, **options) -> Tensor:
         """Letters (B, L) → one score for each letter that may be the answer, (B, L, LETTERS).
 
         Args:
             letters: whole numbers (B, L).
             positions: where they stand, (L,); 0, 1, 2, … when not given. ALiBi knows the distances without them.
             window: how many letters each may look at, itself included; all before it when not given.
+            options: for each attention layer, such as ``attn_mask`` in place of a window.
         """
         length = letters.size(1)
         x = self.letters(letters)
         like = {"device": x.device, "dtype": x.dtype}
         positions = torch.arange(length, device=x.device) if positions is None else positions
-        options = {} if window is None else {"attn_mask": window_mask(length, window, device=x.device)}
+        own = {} if window is None else {"attn_mask": window_mask(length, window, device=x.device)}
         if self.kind.startswith("learned"):
             x = x + self.places(positions)
         elif self.kind == "sinusoidal":
             x = x + sinusoidal_positions(int(positions.max()) + 1, WIDTH, **like)[positions]
         elif self.kind == "rotary":
-            options |= {"query_positions": positions, "key_positions": positions}
+            own |= {"query_positions": positions, "key_positions": positions}
         elif self.kind == "ALiBi":
-            options["attn_bias"] = alibi_bias(HEADS, length, **like)
+            own["attn_bias"] = alibi_bias(HEADS, length, **like)
         for block in self.blocks:
-            x = block(x, **options)
+            x = block(x, **own, **options)
         return self.name(self.norm(x))
 
 
@@ -135,7 +136,7 @@ def learn(settings: dict, device: torch.device, steps: int | None = None) -> tup
     for _ in range(steps or STEPS):
         letters = torch.randint(LETTERS, (BATCH, LENGTH), generator=generator).to(device)
         positions = torch.arange(LENGTH, device=device)
-        if settings["kind"] == "learned, moved":  # begin anywhere, so that each place of the table is trained
+        if settings["kind"] == "learned, moved":  # begin anywhere: each place is trained, those at the ends seldom
             positions = positions + int(torch.randint(max(LENGTHS) - LENGTH + 1, (), generator=generator))
         found = model(letters, positions)
         answers = TASKS[settings["task"]](letters)
@@ -149,7 +150,9 @@ def learn(settings: dict, device: torch.device, steps: int | None = None) -> tup
 
 
 @torch.no_grad()
-def right(model: Reader, task: str, length: int, *, stretch: float = 1.0, window: int | None = None) -> float:
+def right(
+    model: Reader, task: str, length: int, *, stretch: float = 1.0, window: int | None = None, **options
+) -> float:
     """The share of right answers at the end of sequences of this length.
 
     Args:
@@ -158,13 +161,14 @@ def right(model: Reader, task: str, length: int, *, stretch: float = 1.0, window
         length: of each sequence.
         stretch: by how much positions are pressed together, for rotary positions (Chen et al., 2023).
         window: as in :meth:`Reader.forward`.
+        options: as there, for each attention layer.
     """
     device = model.name.weight.device
     letters = torch.randint(LETTERS, (SEQUENCES, length), generator=torch.Generator().manual_seed(length)).to(device)
     positions = torch.arange(length, device=device)
     positions = positions / stretch if stretch != 1 else positions
     answers = TASKS[task](letters)[:, -COUNTED:]
-    found = model(letters, positions, window)[:, -COUNTED:].argmax(dim=-1)
+    found = model(letters, positions, window, **options)[:, -COUNTED:].argmax(dim=-1)
     return (found == answers)[answers != UNASKED].double().mean().item()
 
 

@@ -66,6 +66,9 @@ class Unmasked(nn.Module):
 class Dictionaries:
     """The task of the dictionaries: four thousand to train on, 200 of each size to test on.
 
+    Larger ones are harder, and are drawn more often to train on. Few different ones of two entries exist, so most of
+    those in the test were trained on too.
+
     Args:
         device: where the numbers lie.
     """
