@@ -77,15 +77,16 @@ class Exercise:
             if fault == "not attempted yet":
                 return "not attempted yet."
             if fault:
-                known = (mistake.hint for mistake in self.mistakes if self._is(mistake, answer, trials))
+                outcomes = [_outcome(answer, arguments) for arguments in trials]
+                known = (mistake.hint for mistake in self.mistakes if self._is(mistake, trials, outcomes))
                 return f"not yet. {next(known, fault)}"
         learns = self.specification(*_copies(trials[0])).requires_grad
         return f"correct: {'values and gradients' if learns else 'values'}, on {TRIALS} random inputs."
 
-    def _is(self, mistake: Mistake, answer: Callable, trials: list[tuple]) -> bool:
-        """Whether the answer gives what this mistake gives, on every input; raising the same error counts too."""
-        for arguments in trials:
-            one, other = (_outcome(function, arguments) for function in (mistake.answer, answer))
+    def _is(self, mistake: Mistake, trials: list[tuple], outcomes: list) -> bool:
+        """Whether this mistake gives what the answer gave, on every input; raising the same error counts too."""
+        for arguments, other in zip(trials, outcomes, strict=True):
+            one = _outcome(mistake.answer, arguments)
             if isinstance(one, Tensor) and isinstance(other, Tensor):
                 if not _comparable(one, other) or not _close(self.canonical(other), self.canonical(one)):
                     return False
@@ -136,13 +137,8 @@ class Exercise:
             if one.isnan().any():
                 return "The values are right, but their gradients hold NaN: one was made on the way, and then hidden."
             if not _close(self.gradient(one), self.gradient(other)):
-                advice = (
-                    "" if one.any() else f" {STAY_WITH_TENSORS}"
-                )  # nothing of it is left: a constant took its place
-                return (
-                    "The values are right, but not their gradients: some step is left out of them, or made constant."
-                    + advice
-                )
+                fault = "The values are right, but not their gradients: some step is left out, or made constant."
+                return fault if one.any() else f"{fault} {STAY_WITH_TENSORS}"
         return ""
 
 
