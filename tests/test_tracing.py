@@ -88,7 +88,18 @@ def test_a_compiled_mask_leaves_its_lengths_open():
 
 
 def test_under_autocast_too():
-    layers, given = Layers(), inputs(*FIRST)
-    compiled = torch.compile(layers, fullgraph=True, backend="eager")
+    heads = attention.MultiHeadAttention(12, 3)
+
+    def attend(tokens):
+        inputs = tokens, tokens, tokens
+        return [
+            attention.attention_weights(tokens, tokens, is_causal=True),
+            attention.scaled_dot_product_attention(*inputs, is_causal=True),
+            *heads(*inputs, is_causal=True, need_weights=True),
+            heads(*inputs, is_causal=True)[0],
+        ]
+
+    tokens = torch.randn(2, 5, 12)
+    compiled = torch.compile(attend, fullgraph=True, backend="eager")
     with torch.autocast("cpu", torch.bfloat16):
-        assert_close(compiled(*given), layers(*given))
+        assert_close(compiled(tokens), attend(tokens))

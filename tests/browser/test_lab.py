@@ -21,7 +21,7 @@ from explorers import READ, SHOWN, compare
 from payloads import payloads
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}  # two wait for each other on a busy machine
-CHAPTER = ROOT / "book" / "01-dictionary.ipynb"
+CHAPTER = ROOT / "book" / "02-scores.ipynb"
 
 # What is run behind the chapter.
 APPLE = "explore(lambda apple=4.0: bars([apple]), apple=(-6.0, 6.0, 2.0))"
