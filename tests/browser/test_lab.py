@@ -15,6 +15,7 @@ import urllib.request
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
+from playwright.sync_api import expect
 
 from conftest import ROOT, new_visit
 from explorers import READ, SHOWN, compare
@@ -34,18 +35,16 @@ if found[0].state["apple"] == 6:
     found[0].state = {"apple": -6}"""
 
 # Live explorers, from the outputs of the book's notebooks.
-LOAD = """\
+LIVE = """\
 import json
 from attention.explorer.widget import ExplorerWidget
 
-def live(payload):
-    state = {control["name"]: control["states"][control["initial"]] for control in payload["controls"]}
-    widgets.append(ExplorerWidget(dict, payload=payload, state=state))
-    return widgets[-1]
-
 with open("explorers.json", encoding="utf-8") as file:
     payloads = json.load(file)
-widgets = []"""
+widgets = []
+for payload in payloads:
+    state = {control["name"]: control["states"][control["initial"]] for control in payload["controls"]}
+    widgets.append(ExplorerWidget(dict, payload=payload, state=state))"""
 STATES = 'print("states:", json.dumps([widget.state for widget in widgets]))'
 
 
@@ -67,8 +66,8 @@ def lab(tmp_path_factory, drawn):
     for cell in code_cells(chapter):
         cell.outputs = []
     nbformat.write(chapter, folder / "chapter.ipynb")
-    shown = [new_code_cell(f"live(payloads[{number}])") for number in range(len(drawn))]
-    cells = [new_code_cell(LOAD), *shown, new_code_cell(STATES)]
+    shown = [f"display(*widgets[{first} : {first + 40}])" for first in range(0, len(drawn), 40)]  # a cell shows fifty
+    cells = [new_code_cell(source) for source in (LIVE, *shown, STATES)]
     nbformat.write(new_notebook(cells=cells, metadata=chapter.metadata), folder / "explorers.ipynb")
     (folder / "explorers.json").write_text(json.dumps(drawn), encoding="utf-8")
     settings = tmp_path / "JUPYTERLAB_SETTINGS_DIR" / "@jupyterlab" / "notebook-extension"
@@ -120,7 +119,7 @@ def code_cells(notebook):
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def run_all(lab, browser):
     """Open a notebook and run all of it, until its last output begins with some text: ``run_all(name, text)``."""
     page = new_visit(browser, lab).page
@@ -204,6 +203,7 @@ MOVE = """(explorers) => explorers.forEach((explorer) => {
 def test_every_explorer_of_the_book_moves_and_python_sees_its_state(run_all, drawn):
     page = run_all("explorers.ipynb", "states:")
     explorers = page.locator(".jp-Cell .attention-explorer")
+    expect(explorers).to_have_count(len(drawn))
     before = explorers.evaluate_all(f"(explorers) => explorers.map({SHOWN})")
     explorers.evaluate_all(MOVE)
     after = explorers.evaluate_all(f"(explorers) => explorers.map({SHOWN})")
