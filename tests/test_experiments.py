@@ -411,10 +411,10 @@ def tasks():
     [(name, settings) for name, (_, runs) in sequence_to_sequence.TASKS.items() for settings in runs],
     ids=lambda part: part if isinstance(part, str) else "-".join(map(str, part.values())),
 )
+@pytest.mark.usefixtures("on_the_cpu")
 def test_each_published_translator_begins_as_it_would_today(translators, tasks, name, settings):
     (run,) = [run for run in translators[name] if settings.items() <= run.items()]
-    with torch.device("cpu"):
-        _, losses = sequence_to_sequence.learn(tasks[name], settings, steps=2)
+    _, losses = sequence_to_sequence.learn(tasks[name], settings, steps=2)
     assert losses == pytest.approx(run["losses"][:2], rel=1e-6)
 
 
@@ -484,10 +484,10 @@ def readers():
 
 
 @pytest.mark.parametrize("settings", positions.RUNS, ids=lambda settings: "-".join(map(str, settings.values())))
+@pytest.mark.usefixtures("on_the_cpu")
 def test_each_published_reader_begins_as_it_would_today(readers, settings):
     (run,) = [run for run in readers if settings.items() <= run.items()]
-    with torch.device("cpu"):
-        _, losses = positions.learn(settings, torch.device("cpu"), steps=2)
+    _, losses = positions.learn(settings, torch.device("cpu"), steps=2)
     assert losses == pytest.approx(run["losses"][:2], rel=1e-6)
 
 

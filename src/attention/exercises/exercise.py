@@ -1,6 +1,7 @@
 """What an exercise is made of: a slow specification, fresh random inputs, and the wrong answers people give."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -64,7 +65,9 @@ class Exercise:
         Returns:
             one sentence: correct, not attempted yet, the hint for a known mistake, or where the answer first differs.
         """
-        with torch.device("cpu"):  # whatever the reader's default is
+        # whatever the reader's default is; if it is the CPU already, a context would only slow down every operation
+        is_cpu = torch.get_default_device().type == "cpu"
+        with nullcontext() if is_cpu else torch.device("cpu"):
             return self._verdict(answer)
 
     def _verdict(self, answer: Callable) -> str:
