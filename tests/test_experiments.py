@@ -423,6 +423,7 @@ def test_there_is_one_published_translator_for_each_settings(translators):
         assert len(translators[name]) == len(runs)
 
 
+@pytest.mark.usefixtures("on_the_cpu")
 def test_the_command_trains_tests_and_saves(tmp_path, monkeypatch, capsys):
     """Two steps of each task: what is saved is what came out, and shares of what was asked."""
     shorten = {name: (make, [runs[0] | {"steps": 2}]) for name, (make, runs) in sequence_to_sequence.TASKS.items()}
@@ -566,6 +567,7 @@ def test_a_reader_s_attention_takes_options_but_none_of_its_own():
             alibi(letters, attn_bias=hidden)
 
 
+@pytest.mark.usefixtures("on_the_cpu")
 def test_the_command_trains_readers_and_saves(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(positions, "RUNS", [positions.RUNS[0], positions.RUNS[20]])
     monkeypatch.setattr(positions, "STEPS", 2)

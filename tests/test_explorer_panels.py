@@ -27,7 +27,7 @@ from attention.explorer import (
 )
 
 WORDS = ["the", "cat", "sat"]
-SQUARE = torch.tensor([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.2, 0.3, 0.5]])
+SQUARE = torch.tensor([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.2, 0.3, 0.5]], device="cpu")
 
 
 def bad(call, error, message):
@@ -38,6 +38,7 @@ def bad(call, error, message):
 # ------------------------------------------------------------------------------------------------ tokens
 
 
+@pytest.mark.usefixtures("on_the_cpu")
 def test_tokens_keep_weights_and_words():
     panel = tokens(SQUARE, WORDS, mask=causal_mask(3), chosen=1)
     assert_array_equal(panel.numbers["values"][0], SQUARE)
@@ -76,6 +77,7 @@ def test_a_control_that_queries_set_has_a_state_for_each():
     )
 
 
+@pytest.mark.usefixtures("on_the_cpu")
 def test_many_weights_are_kept_in_eight_bits():
     torch.manual_seed(0)
     query, key = torch.randn(2, 3, 8, 48, 16) / 4
@@ -151,6 +153,7 @@ def test_bad_planes_are_told(call, message):
 # ------------------------------------------------------------------------------------------------ bars in parts
 
 
+@pytest.mark.usefixtures("on_the_cpu")
 def test_a_bar_in_parts_is_their_sum():
     weights, values = torch.tensor([0.6, 0.3, 0.1]), torch.tensor([10.0, 5.0, 2.0])
     panel = bars([weights * values], ["value"], parts=["apple", "banana", "chair"])
@@ -362,6 +365,7 @@ def test_a_text_that_was_not_offered_is_computed_and_the_offer_comes_back():
 # ------------------------------------------------------------------------------------------------ storage
 
 
+@pytest.mark.usefixtures("on_the_cpu")
 def test_many_numbers_of_lines_are_kept_in_sixteen_bits_and_few_are_not():
     x = torch.linspace(0, 1, 101)
     many = explore(lambda f: curves(x, {"wave": torch.sin(f * x)}), f=(1, 20)).widget.payload

@@ -7,8 +7,7 @@ from torch.testing import assert_close
 from attention.experiments import parts
 from attention.experiments.runs import load
 
-TABLE = torch.randint(10, (10, 10), generator=torch.Generator("cpu").manual_seed(0)).tolist()
-
+TABLE = torch.randint(10, (10, 10), generator=torch.Generator("cpu").manual_seed(0), device="cpu").tolist()
 
 pytestmark = pytest.mark.usefixtures("on_the_cpu")
 

@@ -9,6 +9,8 @@ from torch.testing import assert_close
 from attention import DecoderBlock, MultiHeadAttention, next_probabilities
 from attention.exercises import transformer
 
+pytestmark = pytest.mark.usefixtures("on_the_cpu")
+
 
 def random_numbers(seed, *shape):
     return torch.randn(shape, generator=torch.Generator("cpu").manual_seed(seed), dtype=torch.float64, device="cpu")
