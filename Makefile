@@ -5,13 +5,12 @@ PYTHON ?= python3
 NOTEBOOK ?=
 PORT ?= 8000
 PAPER ?= a4
-CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome || true)
 
 BIN := .venv/bin
 READY := .venv/.ready
 INDEX := _build/html/index.html
 PYTHON_SET_BY := $(origin PYTHON)
-export CHROMIUM PYTHON_SET_BY
+export PYTHON_SET_BY
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -45,10 +44,8 @@ nbval: $(READY) ## re-execute every notebook and compare every output
 browser: chromium book ## test the built book in a real browser
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/browser -n 2 --dist loadfile --no-loadscope-reorder
 
-chromium:
-	@command -v "$(CHROMIUM)" > /dev/null || { \
-		echo "This needs Chromium: install it (on Debian: apt-get install chromium)" \
-			"or name one with CHROMIUM=/path/to/chromium." >&2; exit 1; }
+chromium: $(READY)
+	@$(BIN)/python -m tools.chromium > /dev/null
 
 notebooks: $(READY) ## re-execute and save the notebooks; one with NOTEBOOK=book/05-masking.ipynb
 	$(BIN)/python -m tools.notebooks $(NOTEBOOK)

@@ -21,7 +21,6 @@ CHAPTERS = [
     importlib.import_module(f"attention.exercises.{found.name}") for found in pkgutil.iter_modules(exercises.__path__)
 ]
 EXERCISES = [found for chapter in CHAPTERS for found in vars(chapter).values() if isinstance(found, Exercise)]
-MISTAKES = [(exercise, mistake) for exercise in EXERCISES for mistake in exercise.mistakes]
 CORRECT = f"correct: values and gradients, on {TRIALS} random inputs."
 CORRECT_VALUES = f"correct: values, on {TRIALS} random inputs."
 
@@ -236,30 +235,22 @@ SENTENCES_ON_GRADIENTS = {
 }
 
 
-def spoiled(sentences):
-    return pytest.mark.parametrize(
-        ("spoil", "sentence"), sentences.items(), ids=lambda each: getattr(each, "__name__", "")
-    )
-
-
 @every_exercise
-@spoiled(SENTENCES)
-def test_a_wrong_answer_hears_what_is_wrong(exercise, spoil, sentence):
-    assert re.fullmatch(sentence, exercise.verdict(spoil(exercise.specification)))
+def test_a_wrong_answer_hears_what_is_wrong(exercise):
+    for spoil, sentence in SENTENCES.items():
+        assert re.fullmatch(sentence, exercise.verdict(spoil(exercise.specification))), spoil.__name__
 
 
 @every_differentiable_exercise
-@spoiled(SENTENCES_ON_GRADIENTS)
-def test_an_answer_without_its_gradient_hears_what_is_wrong(exercise, spoil, sentence):
-    assert re.fullmatch(sentence, exercise.verdict(spoil(exercise.specification)))
+def test_an_answer_without_its_gradient_hears_what_is_wrong(exercise):
+    for spoil, sentence in SENTENCES_ON_GRADIENTS.items():
+        assert re.fullmatch(sentence, exercise.verdict(spoil(exercise.specification))), spoil.__name__
 
 
-@pytest.mark.parametrize(
-    ("exercise", "mistake"),
-    [pytest.param(*pair, id=f"{pair[0].name}-{number}") for number, pair in enumerate(MISTAKES)],
-)
-def test_a_known_mistake_hears_its_own_hint(exercise, mistake):
-    assert {exercise.verdict(mistake.answer) for _ in range(3)} == {f"not yet. {mistake.hint}"}
+@every_exercise
+def test_a_known_mistake_hears_its_own_hint(exercise):
+    for mistake in exercise.mistakes:
+        assert {exercise.verdict(mistake.answer) for _ in range(3)} == {f"not yet. {mistake.hint}"}
 
 
 # Answers that readers are known to give.

@@ -503,16 +503,15 @@ def additive_problems(draw):
 
 
 def slow_additive(module, query, key, value, attn_mask):
-    """The formula, for one query and one key at a time."""
+    """The formula, for one query at a time."""
     W_q, W_k, (w_v,) = (parameter.detach() for parameter in module.parameters())
     shape = *query.shape[:-1], key.size(-2)
     key, value = (tensor.expand(*shape[:-2], *tensor.shape[-2:]) for tensor in (key, value))
-    mask = torch.tensor(True) if attn_mask is None else attn_mask
+    mask = torch.ones(shape) if attn_mask is None else attn_mask.expand(shape)
     weights = torch.zeros(shape, dtype=torch.float64)
-    for index in itertools.product(*map(range, shape)):
-        *leading, i, j = index
-        q, k = query[(*leading, i)], key[(*leading, j)]
-        weights[index] = (w_v * torch.tanh(W_q @ q + W_k @ k)).sum().exp() * mask.expand(shape)[index]
+    for index in itertools.product(*map(range, shape[:-1])):
+        scores = torch.tanh(W_q @ query[index] + key[index[:-1]] @ W_k.T) @ w_v
+        weights[index] = scores.exp() * mask[index]
     weights = weights / weights.sum(-1, keepdim=True).clamp(min=torch.finfo(torch.float64).tiny)
     return weights @ value, weights
 

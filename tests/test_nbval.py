@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
-from tools.notebooks import main
+from tools.notebooks import main, run
 
 ROOT = Path(__file__).parent.parent
 FLAGS = "--nbval --nbval-current-env --nbval-cell-timeout=60 -p no:cacheprovider --junitxml=results.xml"
@@ -28,12 +28,6 @@ CELLS = {
 }
 
 
-def record(path):
-    """Run a notebook and save it, as `make notebooks` does."""
-    command = [sys.executable, "-m", "tools.notebooks", path]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A recorded notebook, book.ipynb, beside the configuration of the real book."""
@@ -41,7 +35,7 @@ def folder(tmp_path_factory):
     shutil.copy(ROOT / "book" / "conftest.py", folder)
     cells = [new_code_cell(recorded) for recorded, _ in CELLS.values()]
     nbformat.write(new_notebook(cells=cells), folder / "book.ipynb")
-    assert record(folder / "book.ipynb").returncode == 0
+    run(folder / "book.ipynb")
     return folder
 
 
@@ -79,7 +73,7 @@ def test_a_dead_kernel_fails_in_seconds(results):
 
 def test_a_second_run_changes_nothing(folder):
     before = (folder / "book.ipynb").read_bytes()
-    assert record(folder / "book.ipynb").returncode == 0
+    run(folder / "book.ipynb")
     assert (folder / "book.ipynb").read_bytes() == before
 
 
@@ -87,7 +81,8 @@ def test_a_notebook_that_fails_is_left_as_it_was(tmp_path):
     path = tmp_path / "failing.ipynb"
     nbformat.write(new_notebook(cells=[new_code_cell("1 / 0")]), path)
     before = path.read_bytes()
-    finished = record(path)
+    command = [sys.executable, "-m", "tools.notebooks", path]
+    finished = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert finished.returncode == 1
     assert f"{path}: " in finished.stderr
     assert "ZeroDivisionError" in finished.stderr

@@ -398,15 +398,13 @@ def test_answers_follow_the_parameters_dtype(positions, dtype):
     assert ((found - expected).abs().max() < (1e-3 if dtype == torch.float32 else 0.5) * expected.abs().max()).item()
 
 
-@pytest.mark.parametrize("positions", ["learned", "alibi"])
-def test_a_compiled_model_answers_as_the_model(positions):
+def test_a_compiled_model_answers_as_the_model():
     with torch.device("cpu"):
-        model = small_model(positions)
+        model = small_model("learned")
         compiled = torch.compile(model, fullgraph=True, backend="eager", dynamic=True)
         masks = {1: torch.tensor([True, False, True, True])[None, :, None, None].expand(1, 4, 1, 5)}
         for tokens, given in ((ids(2, 5), None), (ids(3, 9), None), (ids(2, 5), masks)):
-            if given is None or positions == "learned":
-                assert_close(compiled(tokens, given), model(tokens, given))
+            assert_close(compiled(tokens, given), model(tokens, given))
 
 
 @both_norms

@@ -13,17 +13,18 @@ from itertools import chain
 from pathlib import Path
 
 import torch
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
 from attention import attention_weights
 from attention.explorer import Explorer, curves, explore, heatmap
 from attention.explorer.front import script, stylesheet
 from tools.bench_attention import attention_rows
 from tools.bench_regression import memory_row, regression_rows
+from tools.chromium import chromium
 
 ROOT = Path(__file__).parent.parent
 PRESSES = 200
-BROWSER = ["--no-sandbox", "--disable-frame-rate-limit", "--disable-gpu-vsync"]
+BROWSER = ("--disable-frame-rate-limit", "--disable-gpu-vsync")
 
 # From the key's own time stamp to the moment after the frame that shows the change has been painted.
 MEASURE = """(input) => new Promise((done) => {
@@ -133,14 +134,11 @@ def main() -> None:
         show(*row)
     show("make book, warm", seconds(lambda: run("make", "book"), runs=3), 8, "s")
     show("nbval, beyond running the notebooks, all cores together", checking_seconds(), 6, "s")
-    found = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=BROWSER)
+    with chromium(*BROWSER) as browser:
         for name, explorer in (("16×16 heatmap", heatmap_explorer()), ("curve of 400 points", curve_explorer())):
             median, late = slider_steps(browser, explorer)
             show(f"slider step to painted change, {name}, median", median * 1000, 16, "ms")
             show(f"slider step to painted change, {name}, 95th percentile", late * 1000, 16, "ms")
-        browser.close()
     show("explorer of 80 states, computed", seconds(heatmap_explorer) * 1000, 200, "ms")
     show("explorer of 80 states, HTML", len(heatmap_explorer()._repr_mimebundle_()["text/html"]) / 1000, 120, "kB")
     for page in sorted((ROOT / "_build" / "html" / "book").glob("[0-9]*.html")):

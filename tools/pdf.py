@@ -8,11 +8,9 @@ import io
 import json
 import os
 import re
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from copy import copy
 from html import escape
 from pathlib import Path
@@ -21,10 +19,11 @@ from typing import NamedTuple
 import yaml
 from bs4 import BeautifulSoup, Tag
 from pikepdf import Array, Dictionary, Name, ObjectStreamMode, OutlineItem, Page, Pdf
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
 from tools import edition, repository
 from tools.archive import printed as printed_book
+from tools.chromium import chromium
 from tools.edition import ROOT
 
 SITE = ROOT / "_build" / "html"
@@ -374,7 +373,7 @@ def write(
     """Print the built book.
 
     Args:
-        browser: Chromium, for instance :func:`chromium`'s.
+        browser: for instance :func:`tools.chromium.chromium`'s.
         target: the file to write.
         paper: ``a4`` or ``letter``.
         listed: parts and names of the pages; the whole book when not given.
@@ -397,22 +396,6 @@ def write(
         begin, _ = printed(browser, front(parts, found, site, paper), html, Path(folder, "front"))
         join(begin, text, found, target)
     return target
-
-
-@contextmanager
-def chromium() -> Iterator[Browser]:
-    """The browser that ``CHROMIUM`` names, or the one of that name.
-
-    Raises:
-        FileNotFoundError: there is none.
-    """
-    found = shutil.which(os.environ.get("CHROMIUM") or "chromium")
-    if not found:
-        raise FileNotFoundError("printing needs Chromium: install it, or name one with CHROMIUM=/path/to/chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 if __name__ == "__main__":

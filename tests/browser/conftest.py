@@ -1,15 +1,14 @@
 """A real Chromium, and the built book as a reader gets it: from disk and from a server on this machine."""
 
 import contextlib
-import os
-import shutil
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
+from tools.chromium import chromium
 
 from attention.explorer import Explorer
 from attention.explorer.front import script, stylesheet
@@ -29,21 +28,10 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
 
 
-def chromium() -> str:
-    """The browser to use: ``CHROMIUM``, or the first found of Debian's names for it."""
-    names = [os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome"]
-    found = next(filter(None, map(shutil.which, filter(None, names))), None)
-    if not found:
-        pytest.fail("The browser tests need Chromium: install it, or name one with CHROMIUM=/path/to/chromium.")
-    return found
-
-
 @pytest.fixture(scope="session")
 def browser():
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+    with chromium() as browser:
         yield browser
-        browser.close()
 
 
 class Quiet(SimpleHTTPRequestHandler):

@@ -202,7 +202,7 @@ def test_a_chosen_word_shows_its_weights_and_sets_its_control(show):
     assert one.locator(".token[data-masked]").all_inner_texts() == ["我\n–", "mat\n–"]
     page.keyboard.press("ArrowLeft")
     assert page.locator("output").inner_text() == "1"
-    page.wait_for_function("document.querySelector('.tokens ul li').textContent.startsWith('cat →')")
+    one.locator("ul.spoken li").filter(has_text="cat →").first.wait_for(state="attached")
     assert "cat → saw, masked" in one.locator("ul.spoken li").all_text_contents()
     heads = two.get_by_role("button")
     assert heads.all_inner_texts() == ["head 1", "head 2"]

@@ -11,6 +11,7 @@ import torch
 from bs4 import BeautifulSoup
 from pypdf import PdfReader
 from tools import edition, pdf
+from tools.chromium import executable
 from tools.repository import site
 
 from attention.explorer import bars, explore, heatmap
@@ -296,5 +297,5 @@ def test_what_is_missing_is_said(browser, tmp_path, monkeypatch):
     with pytest.raises(FileNotFoundError, match="make book"):
         pdf.write(browser, tmp_path / "book.pdf", html=tmp_path)
     monkeypatch.setenv("CHROMIUM", "/nowhere/chromium")
-    with pytest.raises(FileNotFoundError, match="CHROMIUM="), pdf.chromium():
-        pass
+    with pytest.raises(FileNotFoundError, match="CHROMIUM="):
+        executable()
