@@ -240,6 +240,23 @@ def test_leaving_out_makes_another_run(command):
     assert losses[0]["losses"][0] < losses[1]["losses"][0]
 
 
+@pytest.mark.parametrize("leave_one_out", [False, True])
+@pytest.mark.usefixtures("on_the_cpu")
+def test_the_stored_run_begins_and_ends_as_it_would_today(leave_one_out):
+    """Its first losses, and the errors of its last weights."""
+    stored = kernel_regression.published(leave_one_out)
+    assert stored["epochs"] == kernel_regression.EPOCHS
+    again = kernel_regression.begin(**stored["settings"])
+    for _ in kernel_regression.train(again, 3, torch.device("cpu")):
+        pass
+    losses = [stored["losses"][epoch] for epoch in range(3)]
+    assert [*again["losses"].values()] == pytest.approx(losses, rel=1e-5)
+    x, y = kernel_regression.draw(**{name: stored["settings"][name] for name in ("points", "seed")})
+    last = stored["figures"][kernel_regression.EPOCHS - 1]
+    error, _ = loss_and_gradient(x, y, stored["w"], leave_one_out=leave_one_out)
+    assert error.item() == pytest.approx(last["leave_one_out" if leave_one_out else "train"], rel=1e-5)
+
+
 def test_the_published_figures_are_kept():
     published = {10, 100, 1000, 5000, 10_000, 20_000, 50_000, 60_000, 90_000, 110_000, 120_000}
     assert published < kernel_regression.FIGURES
