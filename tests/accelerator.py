@@ -34,7 +34,7 @@ class Tensor(torch.Tensor):
     # What PyTorch does for its own classes alone, or behind the dispatcher's back:
 
     def tolist(self):
-        return self.numbers.tolist()
+        return self.cpu().tolist()  # through the dispatcher, where reads are counted
 
     def __format__(self, spec: str) -> str:
         return format(self.numbers.detach() if self.dim() == 0 else repr(self), spec)

@@ -640,6 +640,23 @@ def test_half_precision_is_near_to_double(dtype, is_autocast):
 
 
 @pytest.mark.skipif(not torch.amp.is_autocast_available(HERE.type), reason=f"PyTorch has no autocast on {HERE}")
+@both_paths
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_a_bias_too_low_for_autocast_s_dtype_hides_no_row(dtype, need_weights):
+    """One number added to all scores of a row changes no weight; where it takes all their digits, they are equal."""
+    module, tokens = MultiHeadAttention(6, 2), torch.randn(1, 5, 6)
+    bias = torch.zeros(5, 5)
+    bias[1], bias[2, 1:] = torch.finfo(torch.float32).min, torch.finfo(torch.float32).min
+    with torch.autocast(HERE.type, dtype):
+        output, _ = module(tokens, tokens, tokens, need_weights=need_weights, attn_bias=bias)
+        values = module.out_proj(module.v_proj(tokens))  # of a token that attends to one alone
+        plain, _ = module(tokens, tokens, tokens)
+    assert_close(output[0, 2], values[0, 0], atol=0.01, rtol=0.01)
+    row, equal = output[0, 1], values[0].mean(dim=0)
+    assert min((row - equal).abs().max(), (row - plain[0, 1]).abs().max()) < 0.01
+
+
+@pytest.mark.skipif(not torch.amp.is_autocast_available(HERE.type), reason=f"PyTorch has no autocast on {HERE}")
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("size", [1, 400])
 def test_large_inputs_under_autocast(dtype, size):

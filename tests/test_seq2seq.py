@@ -18,6 +18,7 @@ from attention import (
     DotProductAttention,
     Encoder,
     LastState,
+    MultiHeadAttention,
     Translator,
     padding_mask,
 )
@@ -412,6 +413,7 @@ def test_an_accelerator_is_read_no_more_often_than_it_has_to_be():
         model.decoder.output.bias[EOS] = -1e9
     unsort = 1  # PyTorch's pad_packed_sequence puts the rows back into the batch's order
     for action, count in [
+        (lambda: model.encoder(source), 0),
         (lambda: model.encoder(source, lengths), unsort),
         (lambda: model.encoder(source, lengths.to(DEVICE)), unsort + 1),  # the lengths, by which it packs on the CPU
         (lambda: model(source, target, lengths), unsort),
@@ -630,6 +632,12 @@ UNFIT = [
     (TypeError, f"{CALL} str", "additive"),
     (TypeError, f"{CALL} the class AdditiveAttention", AdditiveAttention),
     (TypeError, f"{CALL} Linear", nn.Linear(5, 5)),
+    (
+        TypeError,
+        "attention must return a context and the weights of one lookup, found MultiHeadAttention, "
+        "which returns those of each head, and only on request",
+        MultiHeadAttention(5, 1),
+    ),
     (ValueError, f"{WIDTH} AdditiveAttention with query_dim=5 and key_dim=7", AdditiveAttention(5, 7, 3)),
     (ValueError, f"{WIDTH} Inheriting with query_dim=7 and key_dim=5", Inheriting(7, 5, 3)),
 ]

@@ -3,6 +3,7 @@
 import json
 import math
 import struct
+from functools import partial
 
 import pytest
 import torch
@@ -407,6 +408,23 @@ def test_a_compiled_model_answers_as_the_model():
             assert_close(compiled(tokens, given), model(tokens, given))
 
 
+@pytest.mark.filterwarnings("ignore:There is a performance drop")  # PyTorch's kernel, one sequence after another
+@pytest.mark.usefixtures("on_the_cpu")  # there ids are looked at, but not while they stand for many
+def test_gradients_of_each_sequence_alone():
+    model = small_model()
+    parameters = dict(model.named_parameters())
+
+    def loss(parameters, tokens):
+        logits = torch.func.functional_call(model, parameters, (tokens[None, :-1],))
+        return nn.functional.cross_entropy(logits[0], tokens[1:])
+
+    tokens = ids(B, T)
+    found = torch.vmap(torch.func.grad(loss), (None, 0))(parameters, tokens)
+    for number, row in enumerate(tokens):
+        expected = torch.func.grad(loss)(parameters, row)
+        assert_close({name: gradient[number] for name, gradient in found.items()}, expected)
+
+
 @both_norms
 def test_every_parameter_is_trained(norm):
     model, tokens = small_model(norm=norm), ids(B, T)
@@ -797,8 +815,11 @@ def test_blocks_say_what_is_wrong():
     for kind in (Block, DecoderBlock):
         with pytest.raises(ValueError, match=r"^norm must be one of 'pre', 'post', found None$"):
             kind(6, 2, norm=None)
-    with pytest.raises(ValueError, match=r"^query must have the module's width 6, found query \(1, 2, 5\)$"):
-        Block(6, 2, norm_layer=nn.Identity)(torch.ones(1, 2, 5))
+    for block in (Block(6, 2), Block(6, 2, "post"), partial(DecoderBlock(6, 2), memory=torch.ones(1, 2, 6))):
+        with pytest.raises(ValueError, match=r"^x must have the module's width 6, found x \(1, 2, 5\)$"):
+            block(torch.ones(1, 2, 5))
+        with pytest.raises(TypeError, match=r"^x must have the module's dtype torch.float32, found torch.float64$"):
+            block(torch.ones(1, 2, 6, dtype=torch.float64))
     with pytest.raises(ValueError, match=r"^key must have the module's width 6, found key \(1, 2, 5\)$"):
         DecoderBlock(6, 2)(torch.ones(1, 2, 6), torch.ones(1, 2, 5))
 

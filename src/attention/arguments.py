@@ -249,8 +249,11 @@ def is_autocast(device_type: str) -> bool:
 
 def can_be_read(tensor: Tensor) -> bool:
     """Whether the tensor's numbers can be looked at now, and no accelerator has to be waited for."""
-    is_traced = torch.compiler.is_compiling() or torch.jit.is_tracing()
-    return type(tensor) is Tensor and tensor.device.type == "cpu" and not is_traced
+    if torch.compiler.is_compiling() or torch.jit.is_tracing():
+        return False
+    if type(tensor) is not Tensor or tensor.device.type != "cpu":
+        return False
+    return not torch._C._functorch.is_functorch_wrapped_tensor(tensor)  # under vmap it stands for many
 
 
 def _autocast_unites(*tensors: Tensor) -> bool:

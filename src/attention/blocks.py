@@ -9,7 +9,7 @@ from functools import partial
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attention.arguments import check_choice, check_count
+from attention.arguments import check_choice, check_count, check_projectable
 from attention.modules import MultiHeadAttention
 
 ACTIVATIONS = {"gelu": F.gelu, "gelu_tanh": partial(F.gelu, approximate="tanh"), "relu": F.relu}
@@ -134,6 +134,7 @@ class Block(nn.Module):
         Raises:
             TypeError, ValueError: as :class:`attention.MultiHeadAttention`.
         """
+        check_projectable("x", x, self.attend.q_proj)
         normed = self.before_attend(x)  # (B, T, E), and so are all that follow
         query = normed if query is None else self.before_attend(query)
         key = normed if key is None else self.before_attend(key)
@@ -218,6 +219,7 @@ class DecoderBlock(nn.Module):
         Raises:
             TypeError, ValueError: as :class:`attention.MultiHeadAttention`.
         """
+        check_projectable("x", x, self.attend.q_proj)
         own = self.before_attend(x)  # (B, T, E)
         attended, _ = self.attend(own, own, own, attn_mask, is_causal)
         x = self.after_attend(x + self.dropout(attended))

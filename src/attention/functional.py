@@ -84,7 +84,8 @@ def attention_weights(
             Two are (L, S): a padding mask (B, S) must become (B, 1, S), and where B = L nothing fails if it does not.
         is_causal: also hide the keys after the query's own position (aligned at the top left).
         scale: factor on the scores; 1/√D when not given.
-        attn_bias: numbers that are added to the scaled scores, broadcastable to (…, L, S); −∞ hides a key.
+        attn_bias: numbers that are added to the scaled scores, broadcastable to (…, L, S); −∞ hides a key. Unlike a
+            mask's, any shape that broadcasts is taken: a batch's (B, 1, S) meets the heads of (B, H, L, S).
 
     Returns:
         weights (…, L, S) of the query's dtype, computed in float32 or better, under autocast too; each row sums to 1,
@@ -161,8 +162,8 @@ def scaled_dot_product_attention(
         dropout_p: probability of dropping a weight; applied whenever it is not 0, so pass 0 to evaluate.
         is_causal: also hide the keys after the query's own position.
         scale: factor on the scores; 1/√D when not given.
-        attn_bias: numbers that are added to the scaled scores, broadcastable to (…, L, S); −∞ hides a key. PyTorch's
-            function takes them as a floating-point ``attn_mask``.
+        attn_bias: numbers that are added to the scaled scores, broadcastable to (…, L, S) in any way, as in
+            :func:`attention_weights`; −∞ hides a key. PyTorch's function takes them as a floating-point ``attn_mask``.
 
     Returns:
         output (…, L, Dv); of the inputs' dtype, or of autocast's where that is on.

@@ -100,8 +100,9 @@ class MultiHeadAttention(nn.Module):
         """Attend with every head.
 
         Without weights PyTorch's fused kernel does it, which never forms the L × S matrices, so that memory grows
-        linearly with the length. A mask together with ``is_causal`` still becomes one boolean a query and key, a bias
-        one number, rounded to the queries' dtype, and on the CPU PyTorch has no fused kernel for dropout.
+        linearly with the length. A mask together with ``is_causal`` still becomes one boolean a query and key, and a
+        bias one number, rounded to the queries' dtype, but never to −∞. On the CPU PyTorch has no fused kernel for
+        dropout.
 
         Args:
             query: (B, L, E).
@@ -314,7 +315,8 @@ def _fused_attention(
     if attn_bias is None:
         added = attn_mask | is_blind
     else:
-        added = attn_bias.to(query.dtype).masked_fill(~attn_mask, -math.inf).masked_fill(is_blind, 0.0)
+        least = torch.finfo(query.dtype).min  # what it can hold: less would become −∞, and hide a key
+        added = attn_bias.clamp_min(least).to(query.dtype).masked_fill(~attn_mask, -math.inf).masked_fill(is_blind, 0.0)
     output = F.scaled_dot_product_attention(query, key, value, added, dropout_p)
     return output.masked_fill(is_blind, 0.0)
 

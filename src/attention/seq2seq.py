@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from attention.arguments import (
+    can_be_read,
     check_count,
     check_ids,
     check_input,
@@ -23,7 +24,7 @@ from attention.arguments import (
 )
 from attention.contexts import Attention, ProjectsKeys
 from attention.masks import padding_mask
-from attention.modules import AdditiveAttention
+from attention.modules import AdditiveAttention, MultiHeadAttention
 
 PAD, BOS, EOS = range(3)  # the ids of padding, of the token before every target, and of the token that ends it
 
@@ -86,7 +87,8 @@ class Encoder(nn.Module):
         Raises:
             TypeError: the ids or the lengths are not integers.
             ValueError: a shape, device, length or id does not fit, or there is padding without lengths. Ids are
-                looked at on the CPU; on other devices PyTorch's embedding refuses them in its own way.
+                looked at on the CPU alone: on other devices PyTorch's embedding refuses an id that it has no row for,
+                and padding without lengths goes unnoticed.
         """
         check_ids("source", source, self.embedding.weight)
         embedded = self.dropout(self.embedding(source))  # (B, S, H)
@@ -120,7 +122,7 @@ class Decoder(nn.Module):
         dropout: probability of dropping a number of an embedding in training.
 
     Raises:
-        TypeError: a count is not an integer, or the attention cannot be called like that.
+        TypeError: a count is not an integer, or the attention cannot be called like that or returns no weights.
         ValueError: a count is too small, ``dropout`` is not in 0 … 1, or the attention takes another width than H.
 
     Source: Bahdanau et al. (2015), section 3.1, with the output read from the state alone.
@@ -356,7 +358,7 @@ def without_dropout(module: nn.Module) -> Iterator[None]:
 
 
 def _check_unpadded(source: Tensor) -> None:
-    if source.is_meta or torch.compiler.is_compiling():  # no numbers to look at
+    if not can_be_read(source):
         return
     has_padding = (source == PAD).any(dim=-1).tolist()  # (B,)
     if any(has_padding):
@@ -379,6 +381,9 @@ def _check_attention(attention: Attention, width: int) -> None:
     if is_class or not callable(attention) or not _accepts(attention):
         found = f"the class {attention.__name__}" if is_class else type(attention).__name__
         raise TypeError(f"attention must be callable as attention(query, key, value, attn_mask), found {found}")
+    if isinstance(attention, MultiHeadAttention):
+        found = f"{type(attention).__name__}, which returns those of each head, and only on request"
+        raise TypeError(f"attention must return a context and the weights of one lookup, found {found}")
     if isinstance(attention, AdditiveAttention):
         query_dim, key_dim = attention.W_q.in_features, attention.W_k.in_features
         if (query_dim, key_dim) != (width, width):
