@@ -639,6 +639,18 @@ def test_half_precision_is_near_to_double(dtype, is_autocast):
                 assert_near(module(*inputs, mask, need_weights=True)[0], expected.to(dtype))
 
 
+@both_paths
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
+def test_a_bias_of_another_dtype_is_that_of_the_module_s(dtype, need_weights):
+    module, tokens = MultiHeadAttention(6, 2).double(), torch.randn(1, 5, 6, dtype=torch.float64)
+    bias = torch.randn(5, 5).to(dtype)
+    bias[0, 2:], bias[1] = -math.inf, torch.finfo(dtype).min / 2
+    found, expected = (
+        module(tokens, tokens, tokens, need_weights=need_weights, attn_bias=each)[0] for each in (bias, bias.double())
+    )
+    assert_near(found, expected)
+
+
 @pytest.mark.skipif(not torch.amp.is_autocast_available(HERE.type), reason=f"PyTorch has no autocast on {HERE}")
 @both_paths
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])

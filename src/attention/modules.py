@@ -315,7 +315,8 @@ def _fused_attention(
     if attn_bias is None:
         added = attn_mask | is_blind
     else:
-        least = torch.finfo(query.dtype).min  # what it can hold: less would become −∞, and hide a key
+        # Less than both dtypes hold would become −∞, and hide a key.
+        least = max(torch.finfo(query.dtype).min, torch.finfo(attn_bias.dtype).min)
         added = attn_bias.clamp_min(least).to(query.dtype).masked_fill(~attn_mask, -math.inf).masked_fill(is_blind, 0.0)
     output = F.scaled_dot_product_attention(query, key, value, added, dropout_p)
     return output.masked_fill(is_blind, 0.0)
