@@ -820,8 +820,13 @@ def test_blocks_say_what_is_wrong():
             block(torch.ones(1, 2, 5))
         with pytest.raises(TypeError, match=r"^x must have the module's dtype torch.float32, found torch.float64$"):
             block(torch.ones(1, 2, 6, dtype=torch.float64))
-    with pytest.raises(ValueError, match=r"^key must have the module's width 6, found key \(1, 2, 5\)$"):
+    with pytest.raises(ValueError, match=r"^memory must have the module's width 6, found memory \(1, 2, 5\)$"):
         DecoderBlock(6, 2)(torch.ones(1, 2, 6), torch.ones(1, 2, 5))
+    for name in ("query", "key", "value"):
+        with pytest.raises(ValueError, match=rf"^{name} must have the module's width 6, found {name} \(1, 2, 5\)$"):
+            Block(6, 2)(torch.ones(1, 2, 6), **{name: torch.ones(1, 2, 5)})
+    with pytest.raises(ValueError, match=r"^query must have the shape of x, found x \(1, 2, 6\), query \(1, 3, 6\)$"):
+        Block(6, 2)(torch.ones(1, 2, 6), query=torch.ones(1, 3, 6))
 
 
 def test_the_attention_inside_is_the_package_s():

@@ -22,15 +22,19 @@ def executable() -> str:
     found = next(filter(None, map(shutil.which, [named] if named else NAMES)), None)
     if not found:
         raise FileNotFoundError(
-            "This needs Chromium: install it (on Debian: apt-get install chromium-headless-shell)"
-            " or name one with CHROMIUM=/path/to/chromium."
+            f"This needs Chromium, and found no {named or NAMES[0]}: install it"
+            " (on Debian: apt-get install chromium-headless-shell) or name one with CHROMIUM=/path/to/chromium."
         )
     return found
 
 
 @contextmanager
 def chromium(*options: str) -> Iterator[Browser]:
-    """The browser, open; ``options`` are those of its command line."""
+    """The browser, open; ``options`` are those of its command line.
+
+    Raises:
+        FileNotFoundError: there is none.
+    """
     found = executable()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", *options])

@@ -253,7 +253,7 @@ def can_be_read(tensor: Tensor) -> bool:
         return False
     if type(tensor) is not Tensor or tensor.device.type != "cpu":
         return False
-    return not torch._C._functorch.is_functorch_wrapped_tensor(tensor)  # under vmap it stands for many
+    return not torch._C._functorch.is_functorch_wrapped_tensor(tensor)  # as under vmap, where it stands for many
 
 
 def _autocast_unites(*tensors: Tensor) -> bool:

@@ -9,7 +9,7 @@ from functools import partial
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attention.arguments import check_choice, check_count, check_projectable
+from attention.arguments import check_choice, check_count, check_projectable, shapes
 from attention.modules import MultiHeadAttention
 
 ACTIVATIONS = {"gelu": F.gelu, "gelu_tanh": partial(F.gelu, approximate="tanh"), "relu": F.relu}
@@ -134,7 +134,11 @@ class Block(nn.Module):
         Raises:
             TypeError, ValueError: as :class:`attention.MultiHeadAttention`.
         """
-        check_projectable("x", x, self.attend.q_proj)
+        for name, tensor in (("x", x), ("query", query), ("key", key), ("value", value)):
+            if tensor is not None:
+                check_projectable(name, tensor, self.attend.q_proj)
+        if query is not None and query.shape != x.shape:
+            raise ValueError(f"query must have the shape of x, found {shapes(x=x, query=query)}")
         normed = self.before_attend(x)  # (B, T, E), and so are all that follow
         query = normed if query is None else self.before_attend(query)
         key = normed if key is None else self.before_attend(key)
@@ -220,6 +224,7 @@ class DecoderBlock(nn.Module):
             TypeError, ValueError: as :class:`attention.MultiHeadAttention`.
         """
         check_projectable("x", x, self.attend.q_proj)
+        check_projectable("memory", memory, self.cross_attend.k_proj)
         own = self.before_attend(x)  # (B, T, E)
         attended, _ = self.attend(own, own, own, attn_mask, is_causal)
         x = self.after_attend(x + self.dropout(attended))

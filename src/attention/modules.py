@@ -101,7 +101,7 @@ class MultiHeadAttention(nn.Module):
 
         Without weights PyTorch's fused kernel does it, which never forms the L × S matrices, so that memory grows
         linearly with the length. A mask together with ``is_causal`` still becomes one boolean a query and key, and a
-        bias one number, rounded to the queries' dtype, but never to −∞. On the CPU PyTorch has no fused kernel for
+        bias one number, rounded to the queries' dtype, but never to ±∞. On the CPU PyTorch has no fused kernel for
         dropout.
 
         Args:
@@ -315,9 +315,9 @@ def _fused_attention(
     if attn_bias is None:
         added = attn_mask | is_blind
     else:
-        # Less than both dtypes hold would become −∞, and hide a key.
-        least = max(torch.finfo(query.dtype).min, torch.finfo(attn_bias.dtype).min)
-        added = attn_bias.clamp_min(least).to(query.dtype).masked_fill(~attn_mask, -math.inf).masked_fill(is_blind, 0.0)
+        held = torch.finfo(query.dtype)  # a number outside would become −∞, and hide a key, or ∞
+        added = attn_bias.to(query.dtype).clamp(held.min, held.max)
+        added = added.masked_fill(~attn_mask, -math.inf).masked_fill(is_blind, 0.0)
     output = F.scaled_dot_product_attention(query, key, value, added, dropout_p)
     return output.masked_fill(is_blind, 0.0)
 

@@ -121,5 +121,6 @@ def test_nothing_stands_out_of_an_explorer(chapter, name, window):
 @every_page
 def test_page_asks_for_nothing_and_complains_of_nothing(chapter, name, window):
     opened = chapter(name, **window)
+    opened.page.wait_for_timeout(100)  # for what a page asks for after it was loaded
     assert opened.abroad == []
     assert opened.complaints == []
