@@ -245,13 +245,14 @@ def test_leaving_out_makes_another_run(command):
 def test_the_stored_run_begins_and_ends_as_it_would_today(leave_one_out):
     """Its first losses, and the errors of its last weights."""
     stored = kernel_regression.published(leave_one_out)
+    settings = stored["settings"]
     assert stored["epochs"] == kernel_regression.EPOCHS
-    again = kernel_regression.begin(**stored["settings"])
+    again = kernel_regression.begin(**settings)
     for _ in kernel_regression.train(again, 3, torch.device("cpu")):
         pass
     losses = [stored["losses"][epoch] for epoch in range(3)]
     assert [*again["losses"].values()] == pytest.approx(losses, rel=1e-5)
-    x, y = kernel_regression.draw(**{name: stored["settings"][name] for name in ("points", "seed")})
+    x, y = kernel_regression.draw(settings["points"], settings["seed"])
     last = stored["figures"][kernel_regression.EPOCHS - 1]
     error, _ = loss_and_gradient(x, y, stored["w"], leave_one_out=leave_one_out)
     assert error.item() == pytest.approx(last["leave_one_out" if leave_one_out else "train"], rel=1e-5)
