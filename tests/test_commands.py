@@ -27,7 +27,7 @@ def test_no_usable_python(tmp_path, script, reason):
         python.write_text(script, encoding="utf-8")
         python.chmod(0o755)
     run = subprocess.run(
-        ["sh", ROOT / "tools" / "environment.sh", python],
+        ["sh", ROOT / "tools" / "environment.sh", python, "requirements-book.txt"],
         cwd=tmp_path,
         env={**os.environ, "PYTHON_SET_BY": "command line"},
         capture_output=True,

@@ -45,8 +45,15 @@ def multi_head(**options):
 
 
 def turning():
-    module = attention.MultiHeadAttention(WIDTH, H, rotate=attention.rotate).to(META)
+    module = attention.MultiHeadAttention(WIDTH, H, process_heads=attention.rotate_heads).to(META)
     return lambda: module(points(B, L, WIDTH), points(B, S, WIDTH), points(B, S, WIDTH))
+
+
+def cache():
+    module = attention.MultiHeadAttention(WIDTH, H, num_key_value_heads=1, process_heads=attention.rotate_heads)
+    module, kept = module.to(META), attention.KeyValueCache()
+    module(*[points(B, S, WIDTH)] * 3, cache=kept)
+    return lambda: module(*[points(B, L, WIDTH)] * 3, is_causal=True, key_mask=hidden(B, S + L), cache=kept)
 
 
 def additive():
@@ -77,7 +84,7 @@ def decoder_block():
 
 def transformer(positions):
     module = attention.Transformer(10, WIDTH, H, 2, L, positions, dropout=0.1).to(META)
-    return lambda: module(torch.zeros(B, L, dtype=torch.int64, device=META), {0: hidden(1, H, L, L)})
+    return lambda: module(torch.zeros(B, L, dtype=torch.int64, device=META), attn_masks={0: hidden(1, H, L, L)})
 
 
 def kernel(**options):
@@ -112,6 +119,8 @@ CASES = {
     "MultiHeadAttention.from_torch": from_torch,
     "sinusoidal_positions": lambda: lambda: attention.sinusoidal_positions(L, D, device=META),
     "rotate": lambda: lambda: attention.rotate(points(B, L, D)),
+    "rotate_heads": lambda: lambda: attention.rotate_heads(points(B, L, D), points(B, S, D)),
+    "KeyValueCache": cache,
     "alibi_slopes": lambda: lambda: attention.alibi_slopes(H, device=META),
     "alibi_bias": lambda: lambda: attention.alibi_bias(H, L, S, device=META),
     "AdditiveAttention": additive,
@@ -164,7 +173,7 @@ READ = {
     "Translator": lambda: MODEL(SOURCE, TARGET, LENGTHS),
     "Translator.translate": lambda: MODEL.translate(SOURCE, LENGTHS, max_steps=L),
     "Transformer.generate": lambda: WRITER.generate(TARGET, 2),
-    "Transformer.weights": lambda: WRITER.weights(TARGET),
+    "Transformer.attention_maps": lambda: WRITER.attention_maps(TARGET),
     "exact_matches": lambda: attention.exact_matches(MODEL, SOURCE, LENGTHS, TARGET),
 }
 # What gives or takes no tensor, or makes its tensors where a generator or PyTorch's optimiser does.

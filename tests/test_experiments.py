@@ -152,31 +152,21 @@ def test_a_narrow_kernel_meets_few_keys(leave_one_out, monkeypatch):
 
 
 POINTS = {"x": torch.ones(5), "y": torch.ones(5), "w": torch.ones(5)}
-WRONG = {
-    TypeError: {
-        "x must be a floating-point tensor, found list": {"x": [1.0]},
-        "w must be a floating-point tensor, found float": {"w": 1.0},
-        "x and y and w must have the same dtype, found x torch.float32, y torch.float64, w torch.float32": {
-            "y": torch.ones(5).double()
-        },
-    },
-    ValueError: {
-        "x and y and w must have the same device, found x cpu, y meta, w cpu": {"y": torch.ones(5, device="meta")},
-        "x and y must have one shape (n,), and w that or (), found x (5,), y (4,), w (5,)": {"y": torch.ones(4)},
-        "x and y must have one shape (n,), and w that or (), found x (5,), y (5,), w (1,)": {"w": torch.ones(1)},
-        "x and y must have one shape (n,), and w that or (), found x (5, 1), y (5, 1), w (5, 1)": {
-            name: torch.ones(5, 1) for name in POINTS
-        },
-        "leave_one_out=False needs 1 points or more, found 0": {name: torch.ones(0) for name in POINTS},
-        "leave_one_out=True needs 2 points or more, found 1": {name: torch.ones(1) for name in POINTS}
-        | {"leave_one_out": True},
-    },
-}
+NONE, ONE, COLUMN = ({name: torch.ones(shape) for name in POINTS} for shape in ((0,), (1,), (5, 1)))
+WRONG = [
+    (TypeError, "x", {"x": [1.0]}),
+    (TypeError, "w", {"w": 1.0}),
+    (ValueError, "y", {"y": torch.ones(4)}),
+    (ValueError, "w", {"w": torch.ones(1)}),
+    (ValueError, "one shape", COLUMN),
+    (ValueError, "points", NONE),
+    (ValueError, "leave_one_out", ONE | {"leave_one_out": True}),
+]
 
 
 @mistakes(WRONG)
-def test_what_is_wrong_is_said(wrong, error, message):
-    refuses(loss_and_gradient, POINTS | wrong, error, message)
+def test_what_is_wrong_is_said(wrong, error, said):
+    refuses(loss_and_gradient, POINTS | wrong, error, said)
 
 
 # The experiment

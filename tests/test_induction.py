@@ -132,8 +132,8 @@ def test_a_model_is_steered_where_it_says_the_token_k_ahead(back):
     tokens, period = induction.draw(3, torch.Generator("cpu").manual_seed(0), length=20, periods=(5, 9))
     seen = []
 
-    def speaker(tokens, masks):
-        seen.append(masks)
+    def speaker(tokens, attn_masks):
+        seen.append(attn_masks)
         return torch.nn.functional.one_hot(induction.ahead(tokens, period, 2), induction.SYMBOLS)
 
     assert induction.steer(speaker, tokens, period, [1], back) == (back == 2)

@@ -48,14 +48,14 @@ class Looker(torch.nn.Module):
         super().__init__()
         self.output = torch.nn.Linear(1, 1)
 
-    def forward(self, tokens, masks=None):
+    def forward(self, tokens, attn_masks=None):
         said = torch.zeros_like(tokens)
         for n, row in enumerate(tokens.tolist()):
             for place in range(len(row)):
                 seen = range(1, place + 1)
-                if masks is not None:
-                    assert_close(masks[0], masks[1])
-                    seen = [key for key in seen if masks[0][place, key]]
+                if attn_masks is not None:
+                    assert_close(attn_masks[0], attn_masks[1])
+                    seen = [key for key in seen if attn_masks[0][place, key]]
                 followed = [row[key] for key in seen if row[key - 1] == row[place]]
                 said[n, place] = followed[-1] if followed else 0
         return torch.nn.functional.one_hot(said, lengths.SYMBOLS).double()

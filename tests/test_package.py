@@ -19,7 +19,7 @@ from attention.exercises import scores
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-DATA = ["explorer/explorer.css", "explorer/front/frame.js", "experiments/published.pt"]
+DATA = ["explorer/front/palette.css", "explorer/front/frame.js", "experiments/published.pt"]
 
 
 @pytest.fixture(scope="module")

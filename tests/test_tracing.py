@@ -1,4 +1,4 @@
-"""Compiled, exported or traced, with lengths left open, everything answers as it does when it is run."""
+"""Compiled or exported, with lengths left open, everything answers as it does when it is run."""
 
 import pytest
 import torch
@@ -11,8 +11,6 @@ from attention import causal_mask, padding_mask, window_mask
 
 pytestmark = [
     pytest.mark.usefixtures("on_the_cpu"),
-    pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning"),  # a check is made once, not recorded
-    pytest.mark.filterwarnings("ignore:`torch.jit.trace:DeprecationWarning"),
 ]
 FIRST, SECOND = (2, 5), (3, 9)  # (B, L): traced with the one, asked for the other
 
@@ -23,7 +21,7 @@ class Layers(nn.Module):
     def __init__(self):
         super().__init__()
         self.heads = attention.MultiHeadAttention(12, 3)
-        self.turning = attention.MultiHeadAttention(12, 3, rotate=attention.rotate)
+        self.turning = attention.MultiHeadAttention(12, 3, process_heads=attention.rotate_heads)
         self.block, self.decoder_block = attention.Block(12, 3), attention.DecoderBlock(12, 3, "post")
         self.additive = attention.AdditiveAttention(12, 12, 4)
         self.dot_product, self.last_state = attention.DotProductAttention(), attention.LastState()
@@ -64,7 +62,6 @@ def exported(layers):
 TRACERS = {
     "compile": lambda layers: torch.compile(layers, fullgraph=True, backend="eager", dynamic=True),
     "export": exported,
-    "jit.trace": lambda layers: torch.jit.trace(layers, inputs(*FIRST), check_trace=False),
     "make_fx": lambda layers: make_fx(layers, tracing_mode="symbolic", _allow_non_fake_inputs=True)(*inputs(*FIRST)),
 }
 

@@ -62,6 +62,7 @@ def contents(root: Path = ROOT) -> dict[str, bytes]:
     files |= {
         f"notebooks/{path.name}": beside_pages(path.read_text("utf-8")) for path in (root / "book").glob("*.ipynb")
     }
+    files["notebooks/one_file.py"] = (root / "book" / "one_file.py").read_bytes()
     return {f"softlookup-{about['edition']}/{name}": files[name] for name in sorted(files)}
 
 

@@ -19,6 +19,7 @@ from attention import attention_weights
 from attention.explorer import Explorer, curves, explore, heatmap
 from attention.explorer.front import script, stylesheet
 from tools.bench_attention import attention_rows
+from tools.bench_cache import cache_rows
 from tools.bench_regression import memory_row, regression_rows
 from tools.chromium import chromium
 
@@ -125,12 +126,12 @@ def import_seconds() -> float:
 
 
 def show(name: str, figure: float, bound: float, unit: str) -> None:
-    print(f"{name:70} {figure:9.2f} {unit:3} {bound:9.2f} {unit:3} {figure / bound:6.2f}", flush=True)
+    print(f"{name:70} {figure:9.3f} {unit:3} {bound:9.2f} {unit:3} {figure / bound:6.2f}", flush=True)
 
 
 def main() -> None:
     print(f"{'':70} {'figure':>13} {'bound':>13} {'ratio':>6}")
-    for row in chain([memory_row()], attention_rows(), regression_rows()):
+    for row in chain([memory_row()], attention_rows(), cache_rows(), regression_rows()):
         show(*row)
     show("make book, warm", seconds(lambda: run("make", "book"), runs=3), 8, "s")
     show("nbval, beyond running the notebooks, all cores together", checking_seconds(), 6, "s")

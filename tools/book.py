@@ -41,4 +41,4 @@ if __name__ == "__main__":
     status = build(*map(Path, sys.argv[1:]))
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(status)  # taking apart what the process holds, PyTorch above all, takes a second
+    os._exit(status)  # taking apart what the process holds takes a while

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Make or refresh .venv from requirements.txt. Usage: tools/environment.sh PYTHON (called by the Makefile).
+# Make .venv or refresh it from a lock. Usage: tools/environment.sh PYTHON LOCK (called by the Makefile).
 set -eu
 
 wanted=$1
@@ -42,7 +42,4 @@ if ! usable .venv/bin/python || ! .venv/bin/python -c 'import pip' 2> /dev/null;
     "$python" -m venv --clear .venv
 fi
 
-echo "Installing the locked packages into .venv; the first time takes some minutes."
-pip() { .venv/bin/python -m pip --disable-pip-version-check --quiet "$@"; }
-pip install -r requirements.txt
-pip install --no-deps --no-build-isolation -e .
+exec .venv/bin/python tools/environment.py "$2"

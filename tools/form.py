@@ -8,7 +8,7 @@ from nbval.plugin import find_comment_markers, find_metadata_tags
 from tools.notebooks import WIDGET_VIEW, normalise
 
 MOST_LINES = 25
-MOST_FOLDED_LINES = 40  # of code that only draws
+MOST_FOLDED_LINES = 50  # of code that only draws, with the question and the reason of a prediction
 MOST_IMPORTS = 8
 SETUP = """\
 # Installs the course's package where it is missing, as on Colab.

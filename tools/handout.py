@@ -1,6 +1,7 @@
 """The notebooks for a class, without the exercises' solutions: ``make handout`` writes them to ``_build/handout``."""
 
 import re
+import shutil
 from pathlib import Path
 
 import nbformat
@@ -33,6 +34,7 @@ def write(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for path in BOOK.glob("*.ipynb"):
         nbformat.write(handout(nbformat.read(path, as_version=4), site()), folder / path.name)
+    shutil.copy(BOOK / "one_file.py", folder)
 
 
 if __name__ == "__main__":

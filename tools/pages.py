@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 import nbformat
 from docutils import nodes
+from markupsafe import Markup
 
 from tools import edition, repository, workload
 
@@ -121,7 +122,9 @@ def write_files(app, exception) -> None:
     names = [app.config.root_doc, *app.env.toctree_includes.get(app.config.root_doc, [])]
     pages = {f"{app.config.html_baseurl}/{name}.html": app.env.titles[name].astext() for name in names}
     Path(app.outdir, "sitemap.xml").write_text(sitemap(pages), encoding="utf-8")
-    context = {"title": app.config.html_title, "pages": pages}
+    logo = Path(app.srcdir, app.config.html_favicon).read_text(encoding="utf-8")  # which knows light and dark
+    home, search = next(iter(pages)), f"{app.config.html_baseurl}/search.html"
+    context = {"title": app.config.html_title, "pages": pages, "home": home, "search": search, "logo": Markup(logo)}
     Path(app.outdir, "404.html").write_text(app.builder.templates.render("404.html", context), encoding="utf-8")
 
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import yaml
 from bs4 import BeautifulSoup, Tag
-from pikepdf import Array, Dictionary, Name, ObjectStreamMode, OutlineItem, Page, Pdf
+from pikepdf import Array, Dictionary, Name, Object, ObjectStreamMode, OutlineItem, Page, Pdf, String
 from playwright.sync_api import Browser
 
 from tools import edition, repository
@@ -59,6 +59,17 @@ READY = r"""async () => {
         headings: [...document.querySelectorAll('h1, h2, h3, h4, h5, h6')].map((heading) => Number(heading.tagName[1])),
     };
 }"""
+
+
+# What is drawn is measured in the book's fonts, so they come first; then each printing draws alike.
+DRAW = """addEventListener('DOMContentLoaded', async () => {
+    await Promise.allSettled([...document.fonts].map((font) => font.load()));
+    for (const name of ['mathjax/tex-svg-full.js', 'explorer.js']) {
+        const script = document.createElement('script');
+        Object.assign(script, {src: `_static/${name}`, async: false});
+        document.head.append(script);
+    }
+});"""
 
 
 class Chapter(NamedTuple):
@@ -165,16 +176,20 @@ def _collect_answers(soup: BeautifulSoup, text: Tag) -> None:
 
 
 def _show_printed_states(explorer: Tag) -> None:
-    """Put in the place of an explorer the states that its ``print`` names, if it has any."""
+    """Put in the place of an explorer the states that its ``print`` names, or the one where it begins."""
     payload = json.loads(explorer.script.string)
-    for number, state in enumerate(payload.pop("print", [])):
+    beginning = {control["name"]: control["states"][control["initial"]] for control in payload["controls"]}
+    for number, state in enumerate(payload.pop("print", [beginning])):
         for control in payload["controls"]:
             control["initial"] = control["states"].index(state[control["name"]])
+        if "predict" in payload:
+            payload["predict"]["state"] = state  # where no one answers, a question moves nothing
         if number > 0:
             explorer.insert_after(copy(explorer))
             explorer = explorer.find_next_sibling("attention-explorer")
             explorer.attrs.pop("id", None)
             payload["name"] = ""
+            payload.pop("predict", None)
         _write(payload, explorer)
 
 
@@ -220,10 +235,7 @@ def body(parts: list[Chapter], html: Path, paper: str) -> str:
         f"@page {_page_name(part.name)} {{ @top-right {{ content: {json.dumps(part.title, ensure_ascii=False)}; }} }}\n"
         for part in parts
     )
-    scripts = (
-        f'<script>{mathjax}</script><script defer src="_static/mathjax/tex-svg-full.js"></script>'
-        '<script defer src="_static/explorer.js"></script>'
-    )
+    scripts = f"<script>{mathjax}</script><script>{DRAW}</script>"
     texts = "".join(str(part.text) for part in parts)
     return _document(paper, heads, scripts, f'<main class="bd-content">{texts}</main>')
 
@@ -341,6 +353,7 @@ def join(front: Pdf, body: Pdf, found: list[Heading], target: Path, root: Path =
     body.Root.PageLabels = Dictionary(Nums=[0, Dictionary(S=Name.r), count, Dictionary(S=Name.D)])
     body.Root.PageMode = Name.UseOutlines
     body.Root.ViewerPreferences = Dictionary(DisplayDocTitle=True)
+    _number_nodes(body)
     day = edition.moment(root).strftime("D:%Y%m%d%H%M%SZ")
     body.docinfo = body.make_indirect(
         Dictionary(
@@ -353,6 +366,25 @@ def join(front: Pdf, body: Pdf, found: list[Heading], target: Path, root: Path =
     )
     target.parent.mkdir(parents=True, exist_ok=True)
     body.save(target, object_stream_mode=ObjectStreamMode.generate, deterministic_id=True)
+
+
+def _number_nodes(document: Pdf) -> None:
+    """Number the nodes that its structure names from 1: Chromium goes on from what it has drawn before."""
+    places = [place for part in document.objects for place in _nodes(part)]
+    names = sorted({bytes(part[key]) for part, key in places})
+    for part, key in places:
+        part[key] = String(f"node{names.index(bytes(part[key])) + 1:08}")
+
+
+def _nodes(part: Object) -> Iterator[tuple[Object, str | int]]:
+    """Where a part of a document, or what it holds directly, names a node."""
+    keys = [*part.keys()] if isinstance(part, Dictionary) else range(len(part)) if isinstance(part, Array) else ()
+    for key in keys:
+        inner = part[key]
+        if isinstance(inner, String) and re.fullmatch(rb"node\d{8}", bytes(inner)):
+            yield part, key
+        elif isinstance(inner, Array | Dictionary) and not inner.is_indirect:
+            yield from _nodes(inner)
 
 
 def _forget_structure(page: Page) -> None:

@@ -1,17 +1,19 @@
 """Attention, from a dictionary to the Transformer: the package behind the Soft Lookup course."""
 
 from attention.blocks import Block, DecoderBlock, FeedForward
+from attention.cache import KeyValueCache
 from attention.contexts import DotProductAttention, LastState
 from attention.data import Vocabulary, draw_dates, draw_dictionary, ways_to_write
 from attention.devices import default_device
 from attention.functional import attention_weights, masked_softmax, scaled_dot_product_attention
 from attention.masks import causal_mask, padding_mask, window_mask
 from attention.modules import AdditiveAttention, MultiHeadAttention
-from attention.positions import alibi_bias, alibi_slopes, rotate, sinusoidal_positions
+from attention.positions import alibi_bias, alibi_slopes, rotate, rotate_heads, sinusoidal_positions
 from attention.regression import NadarayaWatson, nadaraya_watson
+from attention.sampling import next_probabilities
 from attention.seq2seq import BOS, EOS, PAD, Decoder, Encoder, Translator
 from attention.training import exact_matches, train
-from attention.transformer import Transformer, next_probabilities
+from attention.transformer import Transformer
 
 __all__ = [
     "BOS",
@@ -24,6 +26,7 @@ __all__ = [
     "DotProductAttention",
     "Encoder",
     "FeedForward",
+    "KeyValueCache",
     "LastState",
     "MultiHeadAttention",
     "NadarayaWatson",
@@ -43,6 +46,7 @@ __all__ = [
     "next_probabilities",
     "padding_mask",
     "rotate",
+    "rotate_heads",
     "scaled_dot_product_attention",
     "sinusoidal_positions",
     "train",

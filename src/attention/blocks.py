@@ -1,19 +1,19 @@
 """The blocks of a Transformer: self-attention, cross-attention and a feed-forward layer, each added to its input.
 
-Dimensions: B batch, T tokens, S tokens of the memory, E width, F width inside the feed-forward layer, H heads.
+Dimensions: B batch, L tokens, S keys (as many, and those that a cache keeps; or those of the memory), E width, F width
+inside the feed-forward layer, H heads.
 """
 
 from collections.abc import Callable
-from functools import partial
 
-import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attention.arguments import check_choice, check_count, check_projectable, shapes
-from attention.modules import MultiHeadAttention
+from attention.arguments import check_choice, check_count, check_function, check_matrix, shapes
+from attention.cache import KeyValueCache
+from attention.modules import Attend, MultiHeadAttention, ProcessHeads
 
-ACTIVATIONS = {"gelu": F.gelu, "gelu_tanh": partial(F.gelu, approximate="tanh"), "relu": F.relu}
 NORMS = ("pre", "post")
+MakeLayer = Callable[[int], nn.Module]
 
 
 class FeedForward(nn.Module):
@@ -22,11 +22,11 @@ class FeedForward(nn.Module):
     Args:
         embed_dim: width E.
         hidden_dim: width F between the two linear layers; 4E when not given.
-        activation: ``"gelu"``, ``"gelu_tanh"`` (its approximation by a tanh, as in GPT-2) or ``"relu"``.
+        activation: a function of each number: ``nn.functional.gelu``, ``torch.relu``, ….
 
     Raises:
-        TypeError: a count is not an integer.
-        ValueError: a count is not positive, or there is no such activation.
+        TypeError: a count is not an integer, or the activation is not a function.
+        ValueError: a count is not positive.
 
     Source: Vaswani et al. (2017), section 3.3.
 
@@ -35,20 +35,30 @@ class FeedForward(nn.Module):
     torch.Size([1, 5, 6])
     """
 
-    def __init__(self, embed_dim: int, hidden_dim: int | None = None, activation: str = "gelu") -> None:
+    def __init__(
+        self,
+        embed_dim: int,
+        hidden_dim: int | None = None,
+        activation: Callable[[Tensor], Tensor] = nn.functional.gelu,
+    ) -> None:
         super().__init__()
-        hidden_dim = 4 * embed_dim if hidden_dim is None else hidden_dim
         check_count("embed_dim", embed_dim, least=1)
+        hidden_dim = 4 * embed_dim if hidden_dim is None else hidden_dim
         check_count("hidden_dim", hidden_dim, least=1)
-        check_choice("activation", activation, tuple(ACTIVATIONS))
+        check_function("activation", activation, "torch.relu")
         self.up = nn.Linear(embed_dim, hidden_dim)
         self.down = nn.Linear(hidden_dim, embed_dim)
-        self.activation = ACTIVATIONS[activation]
+        self.activation = activation
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, T, E) → (B, T, E)."""
-        hidden = self.activation(self.up(x))  # (B, T, F)
-        return self.down(hidden)  # (B, T, E)
+        """(…, L, E) → (…, L, E).
+
+        Raises:
+            TypeError, ValueError: x is not a floating-point tensor of this width.
+        """
+        check_matrix("x", x, self.up.in_features)
+        hidden = self.activation(self.up(x))  # (…, L, F)
+        return self.down(hidden)  # (…, L, E)
 
 
 class Block(nn.Module):
@@ -61,14 +71,19 @@ class Block(nn.Module):
         embed_dim: width E.
         num_heads: number of heads H.
         norm: ``"pre"`` or ``"post"``.
-        hidden_dim: width of the feed-forward layer; 4E when not given. With 0 the block has attention alone.
-        activation: of the feed-forward layer, as in :class:`FeedForward`.
-        dropout: probability of dropping a number in training.
-        rotate: of the attention, as in :class:`attention.MultiHeadAttention`.
+        feed_forward: makes the feed-forward layer from a width: :class:`FeedForward`, ``partial(FeedForward,
+            hidden_dim=20)``, or a layer of yours that takes (B, L, E) to (B, L, E). With None the block has attention
+            alone.
         norm_layer: makes a norm from a width: ``nn.LayerNorm``, ``nn.RMSNorm``; ``nn.Identity`` takes the norms away.
+        dropout: probability of dropping a number in training.
+        num_key_value_heads: of the attention, as in :class:`attention.MultiHeadAttention`.
+        process_heads: likewise.
+        attend: likewise.
 
     Raises:
-        TypeError, ValueError: an argument is not one of these.
+        TypeError: a count is not an integer, or what makes a layer is not a function.
+        ValueError: ``norm`` is neither of the two, a count is not positive or does not divide the other, or
+            ``dropout`` lies outside 0 … 1.
 
     Source: Vaswani et al. (2017), section 3.1, for post-norm; Radford et al. (2019), section 2.3, for pre-norm.
 
@@ -85,31 +100,40 @@ class Block(nn.Module):
         num_heads: int,
         norm: str = "pre",
         *,
-        hidden_dim: int | None = None,
-        activation: str = "gelu",
+        feed_forward: MakeLayer | None = FeedForward,
+        norm_layer: MakeLayer = nn.LayerNorm,
         dropout: float = 0.0,
-        rotate: Callable[[Tensor, Tensor | None], Tensor] | None = None,
-        norm_layer: Callable[[int], nn.Module] = nn.LayerNorm,
+        num_key_value_heads: int | None = None,
+        process_heads: ProcessHeads | None = None,
+        attend: Attend | None = None,
     ) -> None:
         super().__init__()
-        check_choice("norm", norm, NORMS)
-        before, after = (norm_layer, nn.Identity) if norm == "pre" else (nn.Identity, norm_layer)
-        self.attend = MultiHeadAttention(embed_dim, num_heads, dropout, rotate=rotate)
+        before, after = _before_and_after(norm, norm_layer)
+        self.attend = MultiHeadAttention(
+            embed_dim,
+            num_heads,
+            dropout,
+            num_key_value_heads=num_key_value_heads,
+            process_heads=process_heads,
+            attend=attend,
+        )
         self.before_attend, self.after_attend = before(embed_dim), after(embed_dim)
-        self.feed_forward = None
-        if hidden_dim != 0:
-            self.feed_forward = FeedForward(embed_dim, hidden_dim, activation)
-            self.before_feed_forward, self.after_feed_forward = before(embed_dim), after(embed_dim)
         self.dropout = nn.Dropout(dropout)
+        self.feed_forward = None
+        if feed_forward is not None:
+            self._add_feed_forward(embed_dim, feed_forward, before, after)
 
     def forward(
         self,
         x: Tensor,
         attn_mask: Tensor | None = None,
+        *,
         is_causal: bool = False,
         need_weights: bool = False,
-        *,
         attn_bias: Tensor | None = None,
+        key_mask: Tensor | None = None,
+        cache: KeyValueCache | None = None,
+        positions: Tensor | None = None,
         query: Tensor | None = None,
         key: Tensor | None = None,
         value: Tensor | None = None,
@@ -117,54 +141,73 @@ class Block(nn.Module):
         """Attend, then apply the feed-forward layer.
 
         Args:
-            x: (B, T, E), to which the block adds.
-            attn_mask: bool, True = may attend, (T, T), (B, 1 or T, T) or (B, 1 or H, 1 or T, T). A head whose mask
+            x: (B, L, E), to which the block adds.
+            attn_mask: bool, True = may attend, (L, S), (B, 1 or L, S) or (B, 1 or H, 1 or L, S). A head whose mask
                 is all False adds nothing; one whose mask shows a single key to each query attends to that key.
             is_causal: also hide the keys after the query's own position.
             need_weights: also return the weights.
-            attn_bias: added to the scaled scores, broadcast to (B, H, T, T).
-            query: (B, T, E), from which the queries are made in place of x. To take an earlier head away from the
+            attn_bias: added to the scaled scores, broadcast to (B, H, L, S).
+            key_mask: bool (B, S), True = may attend: hides padding.
+            cache: what the block keeps of earlier tokens, as in :class:`attention.MultiHeadAttention`.
+            positions: where the tokens stand, (L,) or (B, L), for a block with ``process_heads``.
+            query: (B, L, E), from which the queries are made in place of x. To take an earlier head away from the
                 queries alone, pass what x would be without that head.
-            key: (B, T, E), likewise for the keys.
-            value: (B, T, E), likewise for the values.
+            key: (B, L, E), likewise for the keys.
+            value: (B, L, E), likewise for the values.
 
         Returns:
-            output (B, T, E), and the weights (B, H, T, T) from before dropout, or None.
+            output (B, L, E), and the weights (B, H, L, S) from before dropout, or None.
 
         Raises:
-            TypeError, ValueError: as :class:`attention.MultiHeadAttention`.
+            TypeError, ValueError: as :class:`attention.MultiHeadAttention`; also if query, key or value has another
+                shape than x.
         """
-        for name, tensor in (("x", x), ("query", query), ("key", key), ("value", value)):
-            if tensor is not None:
-                check_projectable(name, tensor, self.attend.q_proj)
-        if query is not None and query.shape != x.shape:
-            raise ValueError(f"query must have the shape of x, found {shapes(x=x, query=query)}")
-        normed = self.before_attend(x)  # (B, T, E), and so are all that follow
-        query = normed if query is None else self.before_attend(query)
-        key = normed if key is None else self.before_attend(key)
-        value = normed if value is None else self.before_attend(value)
-        attended, weights = self.attend(query, key, value, attn_mask, is_causal, need_weights, attn_bias=attn_bias)
+        check_matrix("x", x, self.attend.embed_dim)
+        for name, tensor in (("query", query), ("key", key), ("value", value)):
+            if tensor is not None and tensor.shape != x.shape:
+                raise ValueError(f"{name} must have the shape of x, found {shapes(x=x, **{name: tensor})}")
+        normed = self.before_attend(x)  # (B, L, E), and so are all that follow
+        attended, weights = self.attend(
+            normed if query is None else self.before_attend(query),
+            normed if key is None else self.before_attend(key),
+            normed if value is None else self.before_attend(value),
+            attn_mask,
+            is_causal=is_causal,
+            need_weights=need_weights,
+            attn_bias=attn_bias,
+            key_mask=key_mask,
+            cache=cache,
+            query_positions=positions,
+            key_positions=positions,
+        )
         x = self.after_attend(x + self.dropout(attended))
-        if self.feed_forward is not None:
-            update = self.feed_forward(self.before_feed_forward(x))
-            x = self.after_feed_forward(x + self.dropout(update))
-        return x, weights
+        return self._feed_forward(x), weights
+
+    def _add_feed_forward(self, embed_dim: int, feed_forward: MakeLayer, before: MakeLayer, after: MakeLayer) -> None:
+        check_factory("feed_forward", feed_forward, "FeedForward")
+        self.feed_forward = feed_forward(embed_dim)
+        self.before_feed_forward, self.after_feed_forward = before(embed_dim), after(embed_dim)
+
+    def _feed_forward(self, x: Tensor) -> Tensor:
+        if self.feed_forward is None:
+            return x
+        update = self.feed_forward(self.before_feed_forward(x))
+        return self.after_feed_forward(x + self.dropout(update))
 
 
-class DecoderBlock(nn.Module):
+class DecoderBlock(Block):
     """One block of a decoder: as :class:`Block`, with cross-attention to an encoder's output, the memory, in between.
 
     Args:
         embed_dim: width E, of the memory too.
         num_heads: number of heads H, of both attentions.
         norm: ``"pre"`` or ``"post"``; the memory is not normalised here.
-        hidden_dim: width of the feed-forward layer; 4E when not given.
-        activation: of the feed-forward layer, as in :class:`FeedForward`.
-        dropout: probability of dropping a number in training.
+        feed_forward: makes the feed-forward layer from a width, as in :class:`Block`.
         norm_layer: makes a norm from a width.
+        dropout: probability of dropping a number in training.
 
     Raises:
-        TypeError, ValueError: an argument is not one of these.
+        TypeError, ValueError: as :class:`Block`.
 
     Source: Vaswani et al. (2017), section 3.1.
 
@@ -181,21 +224,15 @@ class DecoderBlock(nn.Module):
         num_heads: int,
         norm: str = "pre",
         *,
-        hidden_dim: int | None = None,
-        activation: str = "gelu",
+        feed_forward: MakeLayer = FeedForward,
+        norm_layer: MakeLayer = nn.LayerNorm,
         dropout: float = 0.0,
-        norm_layer: Callable[[int], nn.Module] = nn.LayerNorm,
     ) -> None:
-        super().__init__()
-        check_choice("norm", norm, NORMS)
-        before, after = (norm_layer, nn.Identity) if norm == "pre" else (nn.Identity, norm_layer)
-        self.attend = MultiHeadAttention(embed_dim, num_heads, dropout)
+        super().__init__(embed_dim, num_heads, norm, feed_forward=None, norm_layer=norm_layer, dropout=dropout)
+        before, after = _before_and_after(norm, norm_layer)
         self.cross_attend = MultiHeadAttention(embed_dim, num_heads, dropout)
-        self.feed_forward = FeedForward(embed_dim, hidden_dim, activation)
-        self.before_attend, self.after_attend = before(embed_dim), after(embed_dim)
         self.before_cross_attend, self.after_cross_attend = before(embed_dim), after(embed_dim)
-        self.before_feed_forward, self.after_feed_forward = before(embed_dim), after(embed_dim)
-        self.dropout = nn.Dropout(dropout)
+        self._add_feed_forward(embed_dim, feed_forward, before, after)
 
     def forward(
         self,
@@ -203,33 +240,55 @@ class DecoderBlock(nn.Module):
         memory: Tensor,
         memory_mask: Tensor | None = None,
         attn_mask: Tensor | None = None,
+        *,
         is_causal: bool = False,
         need_weights: bool = False,
+        key_mask: Tensor | None = None,
+        memory_key_mask: Tensor | None = None,
+        cache: KeyValueCache | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Attend to the tokens, then to the memory, then apply the feed-forward layer.
 
         Args:
-            x: (B, T, E).
+            x: (B, L, E).
             memory: (B, S, E).
             memory_mask: which token may attend to which row of the memory, as ``attn_mask`` of
                 :class:`attention.MultiHeadAttention`; a :func:`attention.padding_mask`, for instance.
             attn_mask: which token may attend to which, likewise.
             is_causal: also hide the tokens after the query's own position.
             need_weights: also return the weights on the memory.
+            key_mask: bool (B, L), True = may attend: hides padding among the tokens.
+            memory_key_mask: bool (B, S), likewise in the memory.
+            cache: what the block keeps of earlier tokens. The memory is read anew each time.
 
         Returns:
-            output (B, T, E), and the weights (B, H, T, S) on the memory, or None.
+            output (B, L, E), and the weights (B, H, L, S) on the memory, or None.
 
         Raises:
             TypeError, ValueError: as :class:`attention.MultiHeadAttention`.
         """
-        check_projectable("x", x, self.attend.q_proj)
-        check_projectable("memory", memory, self.cross_attend.k_proj)
-        own = self.before_attend(x)  # (B, T, E)
-        attended, _ = self.attend(own, own, own, attn_mask, is_causal)
+        check_matrix("x", x, self.attend.embed_dim)
+        check_matrix("memory", memory, self.cross_attend.embed_dim)
+        own = self.before_attend(x)  # (B, L, E)
+        attended, _ = self.attend(own, own, own, attn_mask, is_causal=is_causal, key_mask=key_mask, cache=cache)
         x = self.after_attend(x + self.dropout(attended))
         query = self.before_cross_attend(x)
-        attended, weights = self.cross_attend(query, memory, memory, memory_mask, need_weights=need_weights)
+        attended, weights = self.cross_attend(
+            query, memory, memory, memory_mask, need_weights=need_weights, key_mask=memory_key_mask
+        )
         x = self.after_cross_attend(x + self.dropout(attended))
-        update = self.feed_forward(self.before_feed_forward(x))
-        return self.after_feed_forward(x + self.dropout(update)), weights
+        return self._feed_forward(x), weights
+
+
+def _before_and_after(norm: str, norm_layer: MakeLayer) -> tuple[MakeLayer, MakeLayer]:
+    """What makes the norm before a layer and the one after its sum; where there is none, the identity."""
+    check_choice("norm", norm, NORMS)
+    check_factory("norm_layer", norm_layer, "nn.LayerNorm")
+    return (norm_layer, nn.Identity) if norm == "pre" else (nn.Identity, norm_layer)
+
+
+def check_factory(name: str, factory: MakeLayer, example: str) -> None:
+    """Raise unless this can be asked for a layer of some width; a layer that is made already has weights to share."""
+    if isinstance(factory, nn.Module) or not callable(factory):
+        found = type(factory).__name__ if isinstance(factory, nn.Module) else repr(factory)
+        raise TypeError(f"{name} must be a function that makes a layer from a width, as {example}, found {found}")

@@ -13,9 +13,16 @@ import torch
 from torch import Tensor, nn
 
 from attention.arguments import check_choice
+from attention.blocks import FeedForward
 
 DTYPES = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
-GPT2_ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu": "gelu", "relu": "relu"}
+GELU_BY_TANH = partial(nn.functional.gelu, approximate="tanh")
+GPT2_ACTIVATIONS = {
+    "gelu_new": GELU_BY_TANH,
+    "gelu_pytorch_tanh": GELU_BY_TANH,
+    "gelu": nn.functional.gelu,
+    "relu": nn.functional.relu,
+}
 # What a GPT-2 is when its config.json says nothing; what it may not be otherwise here.
 GPT2_DEFAULTS = {"activation_function": "gelu_new", "layer_norm_epsilon": 1e-5, "n_inner": None}
 GPT2_FIXED = {
@@ -87,14 +94,14 @@ def read_gpt2(path: str | PathLike) -> tuple[dict, dict[str, Tensor]]:
         if config[name] != wanted:
             raise ValueError(f"config.json must have {name} {wanted!r}, found {config[name]!r}")
     check_choice("activation_function in config.json", config["activation_function"], tuple(GPT2_ACTIVATIONS))
+    activation = GPT2_ACTIVATIONS[config["activation_function"]]
     options = {
         "vocab_size": config["vocab_size"],
         "embed_dim": config["n_embd"],
         "num_heads": config["n_head"],
         "num_layers": config["n_layer"],
         "max_length": config["n_positions"],
-        "hidden_dim": config["n_inner"],
-        "activation": GPT2_ACTIVATIONS[config["activation_function"]],
+        "feed_forward": partial(FeedForward, hidden_dim=config["n_inner"], activation=activation),
         "norm_layer": partial(nn.LayerNorm, eps=config["layer_norm_epsilon"]),
     }
     state = {}

@@ -6,11 +6,11 @@ Dimensions: … leading, L queries, S keys, D query and key width, Dv value widt
 from typing import Protocol, runtime_checkable
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attention.arguments import check_attn_mask, check_probability, check_query_key, check_value
-from attention.functional import unchecked_weights
+from attention.arguments import check_probability, check_query_key, check_value
+from attention.functional import attention_weights
+from attention.masks import check_mask
 
 
 class Attention(Protocol):
@@ -81,10 +81,9 @@ class DotProductAttention(nn.Module):
         Raises:
             TypeError, ValueError: as :func:`attention_weights`; also if the value does not have one row for each key.
         """
-        check_attn_mask(attn_mask, query, check_query_key(query, key))
+        weights = attention_weights(query, key, attn_mask)
         check_value(query, key, value)
-        weights = unchecked_weights(query, key, attn_mask)
-        return F.dropout(weights, self.dropout, self.training) @ value, weights
+        return nn.functional.dropout(weights, self.dropout, self.training) @ value, weights
 
 
 class LastState(nn.Module):
@@ -105,10 +104,10 @@ class LastState(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Return the value (…, L, Dv) of the last key and weights (…, L, S), as :class:`DotProductAttention` does."""
         weights_shape = check_query_key(query, key)
-        check_attn_mask(attn_mask, query, weights_shape)
         check_value(query, key, value)
         visible = torch.ones(weights_shape, dtype=query.dtype, device=query.device)
         if attn_mask is not None:
+            check_mask("attn_mask", attn_mask, weights_shape)
             visible = visible * attn_mask
         weights = visible * (visible.flip(-1).cumsum(-1).flip(-1) == 1)  # 1 where none behind it is visible
         return weights @ value, weights

@@ -3,7 +3,15 @@
 import torch
 from torch import Tensor
 
-from attention.arguments import can_be_read, check_boolean, check_count, check_integer, check_integers
+from attention.arguments import (
+    broadcasts,
+    can_be_read,
+    check_broadcast,
+    check_count,
+    check_integer,
+    check_integers,
+    kind,
+)
 
 
 def causal_mask(length: int, key_length: int | None = None, *, offset: int = 0, device=None) -> Tensor:
@@ -50,12 +58,12 @@ def padding_mask(lengths: Tensor, length: int) -> Tensor:
     Returns:
         bool tensor on the device of ``lengths``: (B, 1, S) from (B,), (B, L, S) from (B, L). Functions whose weights
         have heads, (B, H, L, S), take it as ``mask.unsqueeze(1)`` alone; :class:`MultiHeadAttention` takes it as it is.
-        None can tell (B, S) from (L, S), so keep the dimension in the middle: where B = L, nothing fails without it.
+        Without the dimension in the middle, (B, S), it is a ``key_mask``.
 
     Raises:
         TypeError: ``lengths`` is not an integer tensor.
         ValueError: ``lengths`` has another shape, or a length outside 0 … S. On an accelerator, and while the function
-            is compiled or traced, the lengths are not looked at: above S counts as S there, and below 0 as 0.
+            is compiled, the lengths are not looked at: above S counts as S there, and below 0 as 0.
 
     >>> padding_mask(torch.tensor([1, 3]), 3).int().tolist()
     [[[1, 0, 0]], [[1, 1, 1]]]
@@ -72,34 +80,79 @@ def padding_mask(lengths: Tensor, length: int) -> Tensor:
     return torch.arange(length, device=lengths.device) < lengths
 
 
-def window_mask(length: int, window: int, *, device=None) -> Tensor:
+def window_mask(length: int, window: int, key_length: int | None = None, *, offset: int = 0, device=None) -> Tensor:
     """Let each query attend to the last ``window`` keys up to and including its own position.
 
     Args:
-        length: number of queries and keys, L.
+        length: number of queries L.
         window: number of keys a query sees, itself included; at least 1. The first queries have fewer.
+        key_length: number of keys S; L when not given.
+        offset: number of keys that stand before the first query's own, as in :func:`causal_mask`.
         device: where to make the mask.
 
     Returns:
-        bool tensor (L, L); causal, so combining it with :func:`causal_mask` changes nothing.
+        bool tensor (L, S); causal, so combining it with :func:`causal_mask` changes nothing.
 
     Source: Beltagy et al. (2020), section 3.1, in its one-sided form.
 
     >>> window_mask(4, 2).int().tolist()
     [[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]]
     """
-    check_count("length", length)
     check_count("window", window, least=1)
-    return lower_triangle(length, length, device=device).triu(1 - window)
+    return causal_mask(length, key_length, offset=offset, device=device).triu(1 + offset - window)
 
 
-def with_heads(attn_mask: Tensor, weights_shape: tuple[int, ...]) -> Tensor:
+def check_mask(name: str, mask: Tensor, weights_shape: tuple[int, ...]) -> None:
+    """Raise unless ``mask`` is a boolean tensor that broadcasts to weights of ``weights_shape``, and in one sense only.
+
+    Broadcasting aligns dimensions from the right, so a batch's mask (B, 1, S) would meet the heads of weights
+    (B, H, L, S), silently where B = H. So a mask has at most two dimensions, or all of the weights', or only ones
+    before its last two.
+    """
+    check_boolean(name, mask)
+    found, wanted = tuple(mask.shape), tuple(weights_shape)
+    if len(found) < len(wanted) and any(size != 1 for size in found[:-2]):
+        raise ValueError(
+            f"{name} of shape {found} must have all dimensions of the weights' shape {wanted}, or at most two: "
+            f"pass {name}.unsqueeze(1) for one mask per batch row, {name}.unsqueeze(0) for one per head"
+        )
+    check_broadcast(name, mask, wanted)
+
+
+def check_boolean(name: str, mask: Tensor) -> None:
+    if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
+        raise TypeError(f"{name} must be a boolean tensor, True = may attend, found {kind(mask)}")
+
+
+def with_keys(attn_mask: Tensor | None, key_mask: Tensor | None, weights_shape: tuple[int, ...]) -> Tensor | None:
+    """One mask of both, for weights (B, …, L, S); raise unless ``key_mask`` is (B, S)."""
+    if key_mask is None:
+        return attn_mask
+    check_boolean("key_mask", key_mask)
+    found, wanted = tuple(key_mask.shape), tuple(weights_shape)
+    if len(wanted) < 3 or found != (wanted[0], wanted[-1]):
+        raise ValueError(f"key_mask must have shape (B, S) for weights (B, …, L, S), here {wanted}, found {found}")
+    key_mask = key_mask.view(found[0], *[1] * (len(wanted) - 2), found[1])  # (B, …, 1, S)
+    return key_mask if attn_mask is None else attn_mask & key_mask
+
+
+def with_causal(attn_mask: Tensor | None, weights_shape: tuple[int, ...], kept: int = 0, *, device) -> Tensor | None:
+    """The mask, with what comes after a query's own place hidden too; a last query alone sees all that there is."""
+    L, S = weights_shape[-2:]
+    if kept and kept + 1 >= S:
+        return attn_mask
+    causal = causal_mask(L, S, offset=kept, device=device)
+    return causal if attn_mask is None else attn_mask & causal
+
+
+def of_heads(attn_mask: Tensor | None, weights_shape: tuple[int, ...]) -> Tensor | None:
     """Give the mask of a batch an axis for its heads, or raise if it does not fit weights (B, H, L, S)."""
+    if attn_mask is None:
+        return None
     check_boolean("attn_mask", attn_mask)
     B, H, L, S = weights_shape
     full = {2: (L, S), 3: (B, L, S), 4: (B, H, L, S)}.get(attn_mask.dim())
-    fits = full and attn_mask.size(-1) == S and all(n in (1, N) for n, N in zip(attn_mask.shape, full, strict=True))
-    if not fits:
+    if full is None or attn_mask.size(-1) != S or not broadcasts(attn_mask.shape, full):
         raise ValueError(
             f"attn_mask must have shape (L, S), (B, 1 or L, S) or (B, 1 or H, 1 or L, S), "
             f"here with B, H, L, S = {B}, {H}, {L}, {S}, found {tuple(attn_mask.shape)}"

@@ -7,24 +7,27 @@ import math
 from collections.abc import Callable
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from attention.arguments import (
-    broadcast,
-    check_attn_mask,
-    check_batches,
     check_bias,
     check_count,
+    check_flags,
+    check_function,
+    check_matrix,
     check_positions,
     check_probability,
-    check_projectable,
-    check_same,
     check_value,
     shapes,
 )
-from attention.functional import unchecked_softmax, unchecked_weights, visible
-from attention.masks import lower_triangle, with_heads
+from attention.cache import KeyValueCache
+from attention.from_torch import made_like, read_torch
+from attention.functional import masked_softmax
+from attention.kernels import fused_attention, plain_attention
+from attention.masks import check_mask, of_heads, with_causal, with_keys
+
+ProcessHeads = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+Attend = Callable[[Tensor, Tensor, Tensor, Tensor | None, Tensor | None], tuple[Tensor, Tensor | None]]
 
 
 class MultiHeadAttention(nn.Module):
@@ -39,14 +42,21 @@ class MultiHeadAttention(nn.Module):
         num_heads: number of heads H.
         dropout: probability of dropping a weight in training.
         bias: whether the four projections add a bias.
-        rotate: turns queries and keys, not values, by their positions before they meet: :func:`attention.rotate`, or
-            any function of (B, H, L, D) and positions (L,), (B, 1, L) or None, for 0, 1, 2, ….
+        num_key_value_heads: number of heads of the keys and values, H when not given. With fewer, H is a multiple of
+            it, and as many heads of queries as that share each (grouped-query attention; with 1, multi-query).
+        process_heads: a function that changes queries and keys before they meet, called as
+            ``process_heads(query, key, query_positions, key_positions)`` with (B, H, L, D), (B, its heads, S, D) and
+            positions (L,) and (S,), or (B, 1, L) and (B, 1, S): :func:`attention.rotate_heads`, a norm, or both.
+        attend: a function in place of softmax attention, called as ``attend(query, key, value, mask, bias)`` with
+            (B, H, L, D), (B, H, S, D) twice, and a mask and a bias that broadcast to (B, H, L, S), or None. It returns
+            the output (B, H, L, D), and the weights (B, H, L, S) or None. ``dropout`` is its own matter.
 
     Raises:
-        TypeError: a count is not an integer, or ``rotate`` is not a function.
-        ValueError: a count is not positive, E is not a multiple of H, or ``dropout`` lies outside 0 … 1.
+        TypeError: a count is not an integer, or ``process_heads`` or ``attend`` is not a function.
+        ValueError: a count is not positive, E is not a multiple of H or H of the keys' heads, or ``dropout`` lies
+            outside 0 … 1.
 
-    Source: Vaswani et al. (2017), section 3.2.2.
+    Source: Vaswani et al. (2017), section 3.2.2; Ainslie et al. (2023), section 2.2, for groups.
 
     >>> attend, tokens = MultiHeadAttention(embed_dim=6, num_heads=2), torch.randn(1, 5, 6)
     >>> output, weights = attend(tokens, tokens, tokens, is_causal=True, need_weights=True)
@@ -61,22 +71,33 @@ class MultiHeadAttention(nn.Module):
         dropout: float = 0.0,
         bias: bool = True,
         *,
-        rotate: Callable[[Tensor, Tensor | None], Tensor] | None = None,
+        num_key_value_heads: int | None = None,
+        process_heads: ProcessHeads | None = None,
+        attend: Attend | None = None,
     ) -> None:
         super().__init__()
+        num_key_value_heads = num_heads if num_key_value_heads is None else num_key_value_heads
         check_count("embed_dim", embed_dim, least=1)
         check_count("num_heads", num_heads, least=1)
+        check_count("num_key_value_heads", num_key_value_heads, least=1)
         check_probability("dropout", dropout)
         if embed_dim % num_heads:
             raise ValueError(f"embed_dim must be a multiple of num_heads, found {embed_dim} and {num_heads}")
-        if rotate is not None and not callable(rotate):
-            raise TypeError(f"rotate must be a function such as attention.rotate, found {rotate!r}")
-        self.num_heads = num_heads
+        if num_heads % num_key_value_heads:
+            found = f"{num_heads} and {num_key_value_heads}"
+            raise ValueError(f"num_heads must be a multiple of num_key_value_heads, found {found}")
+        if process_heads is not None:
+            check_function("process_heads", process_heads, "attention.rotate_heads")
+        if attend is not None:
+            check_function("attend", attend, "attention.kernels.plain_attention")
+        self.embed_dim = embed_dim
+        self.num_heads, self.num_key_value_heads = num_heads, num_key_value_heads
         self.dropout = dropout
-        self.rotate = rotate
+        self.process_heads, self.attend = process_heads, attend
+        key_dim = embed_dim // num_heads * num_key_value_heads
         self.q_proj = nn.Linear(embed_dim, embed_dim, bias)
-        self.k_proj = nn.Linear(embed_dim, embed_dim, bias)
-        self.v_proj = nn.Linear(embed_dim, embed_dim, bias)
+        self.k_proj = nn.Linear(embed_dim, key_dim, bias)
+        self.v_proj = nn.Linear(embed_dim, key_dim, bias)
         self.out_proj = nn.Linear(embed_dim, embed_dim, bias)
         for projection in (self.q_proj, self.k_proj, self.v_proj):
             nn.init.xavier_uniform_(projection.weight, gain=math.sqrt(0.5))  # as one (3E, E) matrix is drawn
@@ -90,10 +111,12 @@ class MultiHeadAttention(nn.Module):
         key: Tensor,
         value: Tensor,
         attn_mask: Tensor | None = None,
+        *,
         is_causal: bool = False,
         need_weights: bool = False,
-        *,
         attn_bias: Tensor | None = None,
+        key_mask: Tensor | None = None,
+        cache: KeyValueCache | None = None,
         query_positions: Tensor | None = None,
         key_positions: Tensor | None = None,
     ) -> tuple[Tensor, Tensor | None]:
@@ -101,23 +124,25 @@ class MultiHeadAttention(nn.Module):
 
         Without weights PyTorch's fused kernel does it, which never forms the L × S matrices, so that memory grows
         linearly with the length. A mask together with ``is_causal`` still becomes one boolean a query and key, and a
-        bias one number, rounded to the queries' dtype, but never to ±∞. On the CPU PyTorch has no fused kernel for
-        dropout.
+        bias one number, in float32 or better. On the CPU PyTorch has no fused kernel for dropout.
 
         Args:
             query: (B, L, E).
             key: (B, S, E).
             value: (B, S, E).
-            attn_mask: bool, True = may attend, of shape (L, S), (B, 1 or L, S) or (B, 1 or H, 1 or L, S). A padding
-                mask (B, S) must become (B, 1, S): where B = L, it is read as (L, S), and nothing fails.
-            is_causal: also hide the keys after the query's own position (aligned at the top left).
+            attn_mask: bool, True = may attend, of shape (L, S), (B, 1 or L, S) or (B, 1 or H, 1 or L, S).
+            is_causal: also hide the keys after the query's own position: aligned at the top left, and with a cache
+                after all kept keys, so that each new query sees these, and the new ones up to its own.
             need_weights: also return the weights.
             attn_bias: numbers that are added to the scaled scores, of a shape that broadcasts to (B, H, L, S), such as
                 the (H, L, S) of :func:`attention.alibi_bias`; −∞ hides a key.
                 Three dimensions are heads here, unlike those of ``attn_mask``: one bias per batch row is (B, 1, L, S).
-            query_positions: where the queries stand, (L,) or (B, L), for a layer with ``rotate``; 0, 1, 2, … when not
-                given. New queries that meet S − L kept keys stand at S − L, S − L + 1, ….
-            key_positions: where the keys stand, (S,) or (B, S), likewise.
+            key_mask: bool (B, S), True = may attend: hides padding from all of a sequence's queries.
+            cache: to which these keys and values are added, and with them all that it keeps are attended to. S counts
+                all of them in masks, bias and weights.
+            query_positions: where the queries stand, (L,) or (B, L), for a layer with ``process_heads``; when not
+                given 0, 1, 2, …, and with a cache on from the number of kept keys.
+            key_positions: where the keys stand, (S,) or (B, S), likewise; with a cache the new ones alone.
 
         Returns:
             output (B, L, E), and weights (B, H, L, S) from before dropout, or None. A query that may attend to
@@ -125,33 +150,41 @@ class MultiHeadAttention(nn.Module):
             autocast's where that is on; the scores are computed in float32 or better.
 
         Raises:
-            TypeError: a tensor of another dtype than the module's (under autocast any but float64 will do), or a mask
-                that is not boolean, a bias that is not floating-point, or positions that are not numbers.
-            ValueError: shapes or devices that do not fit, or positions for a layer without ``rotate``.
+            TypeError: an input or bias that is not floating-point, a mask that is not boolean, positions that are not
+                numbers, or ``is_causal`` or ``need_weights`` neither True nor False.
+            ValueError: shapes that do not fit, or positions for a layer without ``process_heads``.
         """
-        check_batches(query, key, value, self.q_proj)
-        weights_shape = query.size(0), self.num_heads, query.size(1), key.size(1)
-        if attn_mask is not None:
-            attn_mask = with_heads(attn_mask, weights_shape)
-            check_same("device", query=query, attn_mask=attn_mask)
-        check_bias(attn_bias, query, weights_shape)
-        query_positions = self._with_heads("query_positions", query_positions, query)
-        key_positions = self._with_heads("key_positions", key_positions, key)
-        q = self._split(self.q_proj(query))  # (B, H, L, D)
-        k = self._split(self.k_proj(key))  # (B, H, S, D)
-        v = self._split(self.v_proj(value))  # (B, H, S, D)
-        if self.rotate is not None:
-            q, k = self.rotate(q, query_positions), self.rotate(k, key_positions)
-        dropout_p = self.dropout if self.training else 0.0
-        weights = None
-        if need_weights:
-            weights = unchecked_weights(q, k, attn_mask, is_causal, attn_bias=attn_bias)  # (B, H, L, S)
-            heads = F.dropout(weights, dropout_p) @ v  # (B, H, L, D)
+        self._check_inputs(query, key, value)
+        check_flags(is_causal=is_causal, need_weights=need_weights)
+        kept = 0 if cache is None else len(cache)
+        places = self._positions("query_positions", query_positions, query, kept)
+        key_places = self._positions("key_positions", key_positions, key, kept)
+        weights_shape = query.size(0), self.num_heads, query.size(1), kept + key.size(1)
+        mask = with_keys(of_heads(attn_mask, weights_shape), key_mask, weights_shape)
+        if attn_bias is not None:
+            check_bias(attn_bias, weights_shape)
+        if is_causal and (kept or self.attend is not None or mask is not None or attn_bias is not None):
+            mask, is_causal = with_causal(mask, weights_shape, kept, device=query.device), False
+        q = self._split(self.q_proj(query), self.num_heads)  # (B, H, L, D)
+        k = self._split(self.k_proj(key), self.num_key_value_heads)  # (B, its heads, S, D)
+        v = self._split(self.v_proj(value), self.num_key_value_heads)
+        if self.process_heads is not None:
+            q, k = self.process_heads(q, k, places, key_places)
+        if cache is not None:
+            k, v = cache.update(k, v)
+        if self.num_key_value_heads < self.num_heads:
+            k, v = (each.repeat_interleave(self.num_heads // each.size(1), dim=1) for each in (k, v))  # (B, H, S, D)
+        if self.attend is not None:
+            heads, weights = self.attend(q, k, v, mask, attn_bias)
         else:
-            heads = _fused_attention(q, k, v, attn_mask, attn_bias, dropout_p, is_causal)  # (B, H, L, D)
-        return self.out_proj(heads.transpose(1, 2).flatten(2)), weights  # (B, L, E)
+            attend = plain_attention if need_weights else fused_attention
+            dropout_p = self.dropout if self.training else 0.0
+            heads, weights = attend(q, k, v, mask, attn_bias, dropout_p=dropout_p, is_causal=is_causal)
+        output = self.out_proj(heads.transpose(1, 2).flatten(2))  # (B, L, E)
+        return output, weights if need_weights else None
 
     @classmethod
+    @torch.no_grad()
     def from_torch(cls, module: nn.MultiheadAttention) -> "MultiHeadAttention":
         """Copy PyTorch's module: its weights and which of them are frozen, its dropout, dtype, device and mode.
 
@@ -169,38 +202,40 @@ class MultiHeadAttention(nn.Module):
         >>> torch.allclose(ours(tokens, tokens, tokens)[0], theirs(tokens, tokens, tokens)[0], atol=1e-6)
         True
         """
-        _check_torch(module)
-        like, bias = module.out_proj.weight, module.in_proj_bias is not None
-        with torch.random.fork_rng(devices=[]), torch.device(like.device):  # what is drawn is overwritten
-            ours = cls(module.embed_dim, module.num_heads, module.dropout, bias).to(like.dtype)
-        q, k, v = module.in_proj_weight.chunk(3)  # (3E, E) → three times (E, E)
-        frozen = not module.in_proj_weight.requires_grad
-        _copy(q, ours.q_proj.weight, frozen)
-        _copy(k, ours.k_proj.weight, frozen)
-        _copy(v, ours.v_proj.weight, frozen)
-        _copy(module.out_proj.weight, ours.out_proj.weight, not module.out_proj.weight.requires_grad)
-        if bias:
-            q, k, v = module.in_proj_bias.chunk(3)  # (3E,) → three times (E,)
-            frozen = not module.in_proj_bias.requires_grad
-            _copy(q, ours.q_proj.bias, frozen)
-            _copy(k, ours.k_proj.bias, frozen)
-            _copy(v, ours.v_proj.bias, frozen)
-            _copy(module.out_proj.bias, ours.out_proj.bias, not module.out_proj.bias.requires_grad)
+        parameters = read_torch(module)
+        with made_like(module.out_proj.weight):
+            ours = cls(module.embed_dim, module.num_heads, module.dropout, module.in_proj_bias is not None)
+        for name, (source, is_trained) in parameters.items():
+            ours.get_parameter(name).requires_grad_(is_trained).copy_(source)
         return ours.train(module.training)
 
-    def _split(self, tensor: Tensor) -> Tensor:
-        """(B, L, E) → (B, H, L, D): the heads' columns apart, then the heads before the tokens."""
-        B, L, E = tensor.shape
-        return tensor.view(B, L, self.num_heads, E // self.num_heads).transpose(1, 2)
+    def _check_inputs(self, query: Tensor, key: Tensor, value: Tensor) -> None:
+        check_matrix("query", query, self.embed_dim, dims=3)
+        if query is key is value:
+            return
+        check_matrix("key", key, self.embed_dim, dims=3)
+        check_matrix("value", value, self.embed_dim, dims=3)
+        if not query.size(0) == key.size(0) == value.size(0):
+            found = shapes(query=query, key=key, value=value)
+            raise ValueError(f"query, key and value must have the same batch size, found {found}")
+        check_value(query, key, value)
 
-    def _with_heads(self, name: str, positions: Tensor | None, tokens: Tensor) -> Tensor | None:
-        """Positions (L,) as they are, (B, L) → (B, 1, L); raise if they do not fit the tokens."""
-        if positions is None:
+    def _positions(self, name: str, positions: Tensor | None, tokens: Tensor, kept: int) -> Tensor | None:
+        """What ``process_heads`` is told: positions (L,), or (B, L) → (B, 1, L), and those after the kept if none."""
+        if self.process_heads is None:
+            if positions is not None:
+                raise ValueError(f"{name} are for a layer that was made with process_heads, found one without")
             return None
-        if self.rotate is None:
-            raise ValueError(f"{name} are for a layer that was made with rotate, found one without")
-        check_positions(name, positions, tokens.shape[:-1], tokens.device)
+        if positions is None:
+            return torch.arange(kept, kept + tokens.size(1), device=tokens.device)
+        check_positions(name, positions, tokens.shape[:-1])
         return positions.unsqueeze(1) if positions.dim() == 2 else positions
+
+    @staticmethod
+    def _split(tensor: Tensor, num_heads: int) -> Tensor:
+        """(B, L, H · D) → (B, H, L, D): the heads' columns apart, then the heads before the tokens."""
+        B, L, width = tensor.shape
+        return tensor.view(B, L, num_heads, width // num_heads).transpose(1, 2)
 
 
 class AdditiveAttention(nn.Module):
@@ -249,7 +284,7 @@ class AdditiveAttention(nn.Module):
         Raises:
             TypeError, ValueError: as :meth:`forward`.
         """
-        check_projectable("key", key, self.W_k)
+        check_matrix("key", key, self.W_k.in_features)
         return self.W_k(key)
 
     def forward(
@@ -259,6 +294,7 @@ class AdditiveAttention(nn.Module):
         value: Tensor,
         attn_mask: Tensor | None = None,
         *,
+        key_mask: Tensor | None = None,
         projected_key: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Average the values by how well the network thinks that their keys match each query.
@@ -268,6 +304,7 @@ class AdditiveAttention(nn.Module):
             key: (…, S, key_dim), with leading dimensions that broadcast with the query's.
             value: (…, S, Dv).
             attn_mask: bool, True = may attend, broadcastable to (…, L, S), with all of its dimensions or at most two.
+            key_mask: bool (B, S), True = may attend, of weights with a batch, (B, …, L, S).
             projected_key: what :meth:`project_keys` returns for ``key``, (…, S, hidden_dim). It does not depend on the
                 query, so for many calls with the same keys it is computed once.
 
@@ -278,62 +315,18 @@ class AdditiveAttention(nn.Module):
         Raises:
             TypeError, ValueError: as :meth:`MultiHeadAttention.forward`; likewise of ``projected_key``.
         """
-        check_projectable("query", query, self.W_q)
-        check_projectable("key", key, self.W_k)
+        check_matrix("query", query, self.W_q.in_features)
+        check_matrix("key", key, self.W_k.in_features)
         check_value(query, key, value)
-        check_attn_mask(attn_mask, query, (*broadcast(query=query, key=key), query.size(-2), key.size(-2)))
         if projected_key is None:
             projected_key = self.W_k(key)  # (…, S, hidden_dim)
-        else:
-            check_projectable("projected_key", projected_key, self.w_v)
-            if projected_key.shape[:-1] != key.shape[:-1]:
-                found = shapes(key=key, projected_key=projected_key)
-                raise ValueError(f"projected_key must have one row for each key, found {found}")
+        check_matrix("projected_key", projected_key, self.w_v.in_features)
+        if projected_key.shape[:-1] != key.shape[:-1]:
+            found = shapes(key=key, projected_key=projected_key)
+            raise ValueError(f"projected_key must have one row for each key, found {found}")
         hidden = torch.tanh(self.W_q(query).unsqueeze(-2) + projected_key.unsqueeze(-3))  # (…, L, S, hidden_dim)
         scores = self.w_v(hidden).squeeze(-1)  # (…, L, S)
-        weights = unchecked_softmax(scores, attn_mask)
-        return F.dropout(weights, self.dropout, self.training) @ value, weights
-
-
-def _fused_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_mask: Tensor | None,
-    attn_bias: Tensor | None,
-    dropout_p: float,
-    is_causal: bool,
-) -> Tensor:
-    """PyTorch's kernel, asked for what it can do: one kind of mask, and something to see for each query."""
-    if attn_mask is None and attn_bias is None:
-        return F.scaled_dot_product_attention(query, key, value, None, dropout_p, is_causal)
-    if attn_bias is not None:
-        attn_mask = visible(attn_mask, attn_bias)
-    if is_causal:
-        attn_mask = attn_mask & lower_triangle(query.size(-2), key.size(-2), device=query.device)
-    is_blind = ~attn_mask.any(-1, keepdim=True)  # such a row is zeros or NaN, as the version and the device have it
-    if attn_bias is None:
-        added = attn_mask | is_blind
-    else:
-        held = torch.finfo(query.dtype)  # a number outside would become −∞, and hide a key, or ∞
-        added = attn_bias.to(query.dtype).clamp(held.min, held.max)
-        added = added.masked_fill(~attn_mask, -math.inf).masked_fill(is_blind, 0.0)
-    output = F.scaled_dot_product_attention(query, key, value, added, dropout_p)
-    return output.masked_fill(is_blind, 0.0)
-
-
-@torch.no_grad()
-def _copy(source: Tensor, target: nn.Parameter, frozen: bool) -> None:
-    target.copy_(source)
-    target.requires_grad_(not frozen)
-
-
-def _check_torch(module: nn.MultiheadAttention) -> None:
-    if not isinstance(module, nn.MultiheadAttention):
-        raise TypeError(f"module must be a torch.nn.MultiheadAttention, found {type(module).__name__}")
-    if not module.kdim == module.vdim == module.embed_dim:
-        widths = f"kdim={module.kdim}, vdim={module.vdim}"
-        raise ValueError(f"module must have keys and values of its own width {module.embed_dim}, found {widths}")
-    if module.bias_k is not None or module.add_zero_attn:
-        found = "add_zero_attn" if module.add_zero_attn else "add_bias_kv"
-        raise ValueError(f"module must not add keys of its own, found {found}")
+        if attn_mask is not None:
+            check_mask("attn_mask", attn_mask, scores.shape)
+        weights = masked_softmax(scores, with_keys(attn_mask, key_mask, scores.shape))
+        return nn.functional.dropout(weights, self.dropout, self.training) @ value, weights

@@ -6,7 +6,15 @@ Dimensions: … leading (batch, heads), H heads, L queries, S keys, E width, D w
 import torch
 from torch import Tensor
 
-from attention.arguments import check_count, check_integer, check_matrix, check_positions, check_positive, shapes
+from attention.arguments import (
+    check_choice,
+    check_count,
+    check_integer,
+    check_matrix,
+    check_positions,
+    check_positive,
+    shapes,
+)
 
 LAYOUTS = ("halves", "interleaved")
 
@@ -81,14 +89,13 @@ def rotate(x: Tensor, positions: Tensor | None = None, *, base: float = 10000.0,
     """
     check_matrix("x", x)
     check_positive("base", base)
-    if layout not in LAYOUTS:
-        raise ValueError(f"layout must be one of {', '.join(LAYOUTS)}, found {layout!r}")
+    check_choice("layout", layout, LAYOUTS)
     if x.size(-1) % 2:
         raise ValueError(f"x must have an even width, to be turned in pairs, found {shapes(x=x)}")
     if positions is None:
         positions = torch.arange(x.size(-2), device=x.device)
     else:
-        check_positions("positions", positions, x.shape[:-1], x.device)
+        check_positions("positions", positions, x.shape[:-1])
     angles = _angles(positions, x.size(-1), base)  # (…, L, D / 2)
     dtype = torch.promote_types(x.dtype, torch.float32)
     cos, sin = angles.cos().to(dtype), angles.sin().to(dtype)
@@ -99,6 +106,44 @@ def rotate(x: Tensor, positions: Tensor | None = None, *, base: float = 10000.0,
         a, b = x[..., 0::2], x[..., 1::2]
         turned = torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
     return turned.to(x.dtype)
+
+
+def rotate_heads(
+    query: Tensor,
+    key: Tensor,
+    query_positions: Tensor | None = None,
+    key_positions: Tensor | None = None,
+    *,
+    base: float = 10000.0,
+    layout: str = "halves",
+) -> tuple[Tensor, Tensor]:
+    """Turn queries and keys by their positions: :func:`rotate` as the ``process_heads`` of a layer.
+
+    With another base or layout it is ``partial(rotate_heads, base=500_000.0)``.
+
+    Args:
+        query: (…, L, D).
+        key: (…, S, D).
+        query_positions: as in :func:`rotate`.
+        key_positions: likewise.
+        base: likewise.
+        layout: likewise.
+
+    Returns:
+        both, turned.
+
+    Raises:
+        TypeError, ValueError: as :func:`rotate`.
+
+    >>> from attention import MultiHeadAttention
+    >>> attend, tokens = MultiHeadAttention(8, 2, process_heads=rotate_heads), torch.randn(1, 5, 8)
+    >>> later = torch.arange(5) + 100
+    >>> shifted, _ = attend(tokens, tokens, tokens, query_positions=later, key_positions=later)
+    >>> torch.allclose(shifted, attend(tokens, tokens, tokens)[0], atol=1e-5)
+    True
+    """
+    options = {"base": base, "layout": layout}
+    return rotate(query, query_positions, **options), rotate(key, key_positions, **options)
 
 
 def alibi_slopes(num_heads: int, *, device=None, dtype=None) -> Tensor:

@@ -6,15 +6,9 @@ Dimensions: … leading, L queries, S keys, D width of a point, Dv value width.
 import torch
 from torch import Tensor, nn
 
-from attention.arguments import (
-    check_attn_mask,
-    check_matrix,
-    check_positive,
-    check_query_key,
-    check_value,
-    shapes,
-)
-from attention.functional import unchecked_softmax
+from attention.arguments import check_matrix, check_positive, check_query_key, check_value, shapes
+from attention.functional import masked_softmax
+from attention.masks import check_mask
 
 
 def nadaraya_watson(
@@ -39,8 +33,8 @@ def nadaraya_watson(
         attend to nothing gets zeros.
 
     Raises:
-        TypeError: points or values that are not floating-point tensors of one dtype, or a mask that is not boolean.
-        ValueError: no keys, a bandwidth that is not one positive number, or shapes or devices that do not fit.
+        TypeError: points or values that are not floating-point tensors, or a mask that is not boolean.
+        ValueError: no keys, a bandwidth that is not one positive number, or shapes that do not fit.
 
     Source: Nadaraya (1964); Watson (1964).
 
@@ -105,9 +99,11 @@ class NadarayaWatson(nn.Module):
 
 def _answer(query: Tensor, key: Tensor, value: Tensor, w: Tensor | float, attn_mask: Tensor | None) -> Tensor:
     query, key, values = _matrix(query), _matrix(key), _matrix(value)
-    check_attn_mask(attn_mask, query, check_query_key(query, key))
+    weights_shape = check_query_key(query, key)
     _check_value(query, key, values)
-    weights = unchecked_softmax(_scores(query, key, w), attn_mask).to(value.dtype)  # (…, L, S)
+    if attn_mask is not None:
+        check_mask("attn_mask", attn_mask, weights_shape)
+    weights = masked_softmax(_scores(query, key, w), attn_mask).to(value.dtype)  # (…, L, S)
     output = weights @ values  # (…, L, Dv)
     return output.squeeze(-1) if value.dim() == 1 else output
 

@@ -1,10 +1,8 @@
 """From one sequence to another: an encoder that keeps all its states, and a decoder that attends to them at every step.
 
-Dimensions: B batch, S source tokens, T target tokens, H hidden width, V size of the target's vocabulary.
+Dimensions: B batch, S source tokens, L target tokens, H hidden width, V size of the target's vocabulary.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from inspect import signature
 
 import torch
@@ -15,15 +13,14 @@ from attention.arguments import (
     can_be_read,
     check_count,
     check_ids,
-    check_input,
-    check_lengths,
-    check_mask,
+    check_integers,
+    check_matrix,
     check_probability,
-    check_same,
     shapes,
 )
 from attention.contexts import Attention, ProjectsKeys
-from attention.masks import padding_mask
+from attention.evaluation import without_dropout
+from attention.masks import check_mask, padding_mask
 from attention.modules import AdditiveAttention, MultiHeadAttention
 
 PAD, BOS, EOS = range(3)  # the ids of padding, of the token before every target, and of the token that ends it
@@ -90,7 +87,7 @@ class Encoder(nn.Module):
                 looked at on the CPU alone: on other devices PyTorch's embedding refuses an id that it has no row for,
                 and padding without lengths goes unnoticed.
         """
-        check_ids("source", source, self.embedding.weight)
+        check_ids("source", source, self.embedding.num_embeddings)
         embedded = self.dropout(self.embedding(source))  # (B, S, H)
         if lengths is None:
             _check_unpadded(source)
@@ -153,23 +150,23 @@ class Decoder(nn.Module):
         """Teacher forcing: predict each token of the target from the true tokens before it.
 
         Args:
-            target: ids (B, T); the decoder puts ``BOS`` before them itself, and never reads the last.
+            target: ids (B, L); the decoder puts ``BOS`` before them itself, and never reads the last.
             hidden: the encoder's last state for each layer, (num_layers, B, H).
             states: the encoder's states (B, S, H).
             attn_mask: bool, True = may attend, broadcastable to (B, 1, S).
 
         Returns:
-            logits (B, T, V) for each token of the target, the last hidden state (num_layers, B, H), and the weights
-            of all steps (B, T, S).
+            logits (B, L, V) for each token of the target, the last hidden state (num_layers, B, H), and the weights
+            of all steps (B, L, S).
 
         Raises:
             TypeError: the ids are not integers, a tensor has another dtype than the module, or the mask is not boolean.
             ValueError: a shape or device does not fit, or an id; ids are looked at as in :class:`Encoder`.
         """
-        check_ids("target", target, self.embedding.weight)
+        check_ids("target", target, self.embedding.num_embeddings)
         self._check_source(hidden, states, attn_mask, batch_size=len(target))
         start = target.new_full((len(target), 1), BOS)
-        previous = torch.cat([start, target[:, :-1]], dim=1)  # (B, T)
+        previous = torch.cat([start, target[:, :-1]], dim=1)  # (B, L)
         return self._decode(previous, hidden, states, attn_mask, **self._precompute_keys(states))
 
     def step(
@@ -197,7 +194,7 @@ class Decoder(nn.Module):
         Raises:
             TypeError, ValueError: as :meth:`forward`.
         """
-        check_ids("token", token, self.embedding.weight, dims=1)
+        check_ids("token", token, self.embedding.num_embeddings, "(B,)")
         self._check_source(hidden, states, attn_mask, batch_size=len(token))
         keys = {} if projected_key is None else {"projected_key": projected_key}
         logits, hidden, weights = self._decode(token.unsqueeze(1), hidden, states, attn_mask, **keys)
@@ -218,7 +215,7 @@ class Decoder(nn.Module):
             max_steps: number of tokens after which to stop in any case.
 
         Returns:
-            ids (B, T) with ``PAD`` after each row's ``EOS``, and weights (B, T, S), zeros there.
+            ids (B, L) with ``PAD`` after each row's ``EOS``, and weights (B, L, S), zeros there.
 
         Raises:
             TypeError, ValueError: as :meth:`forward`; also if ``max_steps`` is not a positive integer.
@@ -243,8 +240,8 @@ class Decoder(nn.Module):
     def _decode(
         self, tokens: Tensor, hidden: Tensor, states: Tensor, attn_mask: Tensor | None, **keys: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Read tokens (B, T) one after the other; the arguments have been checked."""
-        embedded = self.dropout(self.embedding(tokens))  # (B, T, H)
+        """Read tokens (B, L) one after the other; the arguments have been checked."""
+        embedded = self.dropout(self.embedding(tokens))  # (B, L, H)
         outputs, all_weights = [], []
         for embedded_token in embedded.split(1, dim=1):  # (B, 1, H)
             query = hidden[-1].unsqueeze(1)  # (B, 1, H)
@@ -253,8 +250,8 @@ class Decoder(nn.Module):
             output, hidden = self.gru(gru_input, hidden)  # (B, 1, H), (num_layers, B, H)
             outputs.append(output)
             all_weights.append(weights)
-        logits = self.output(torch.cat(outputs, dim=1))  # (B, T, V)
-        return logits, hidden, torch.cat(all_weights, dim=1)  # (B, T, S)
+        logits = self.output(torch.cat(outputs, dim=1))  # (B, L, V)
+        return logits, hidden, torch.cat(all_weights, dim=1)  # (B, L, S)
 
     def _precompute_keys(self, states: Tensor) -> dict[str, Tensor]:
         """Let an attention that can project its keys do so once for all steps."""
@@ -265,8 +262,8 @@ class Decoder(nn.Module):
     def _check_source(
         self, hidden: Tensor, states: Tensor, attn_mask: Tensor | None, batch_size: int | None = None
     ) -> None:
-        check_input("hidden", hidden, self.embedding.weight)
-        check_input("states", states, self.embedding.weight)
+        check_matrix("hidden", hidden, self.embedding.embedding_dim)
+        check_matrix("states", states, self.embedding.embedding_dim)
         layers, width, length = self.gru.num_layers, self.gru.hidden_size, states.size(-2)
         if batch_size is None:
             batch_size = len(states)
@@ -275,7 +272,6 @@ class Decoder(nn.Module):
             raise ValueError(f"{batch_size} targets need {wanted}, found {shapes(hidden=hidden, states=states)}")
         if attn_mask is not None:
             check_mask("attn_mask", attn_mask, (batch_size, 1, length))
-            check_same("device", states=states, attn_mask=attn_mask)
 
 
 class Translator(nn.Module):
@@ -312,11 +308,11 @@ class Translator(nn.Module):
 
         Args:
             source: ids (B, S).
-            target: the ids to predict, (B, T).
+            target: the ids to predict, (B, L).
             lengths: of the sources, integers (B,), from 1 to S; S for each when not given.
 
         Returns:
-            logits (B, T, V), and weights (B, T, S), zeros after each source's length.
+            logits (B, L, V), and weights (B, L, S), zeros after each source's length.
 
         Raises:
             TypeError, ValueError: as :class:`Encoder` and :class:`Decoder`.
@@ -327,7 +323,7 @@ class Translator(nn.Module):
 
     @torch.no_grad()
     def translate(self, source: Tensor, lengths: Tensor | None = None, *, max_steps: int) -> tuple[Tensor, Tensor]:
-        """Greedy decoding: ids (B, T) and weights (B, T, S), as :meth:`Decoder.greedy` returns them.
+        """Greedy decoding: ids (B, L) and weights (B, L, S), as :meth:`Decoder.greedy` returns them.
 
         There is no dropout, even in training mode; afterwards the translator and its parts are in the mode they were
         in.
@@ -344,17 +340,20 @@ class Translator(nn.Module):
         return hidden, states, padding_mask(lengths, source.size(1)).to(states.device)  # (B, 1, S)
 
 
-@contextmanager
-def without_dropout(module: nn.Module) -> Iterator[None]:
-    """Put the module and its parts into evaluation mode, and afterwards back into the mode that each was in."""
-    training = [part for part in module.modules() if part.training]
-    for part in training:
-        part.training = False
-    try:
-        yield
-    finally:
-        for part in training:
-            part.training = True
+def check_lengths(lengths: Tensor, source: Tensor) -> Tensor:
+    """Raise unless there is one length for each source (B, S), from 1 to S; return them on the CPU.
+
+    PyTorch packs sequences by lengths on the CPU, so lengths on an accelerator are read once, here, and not again.
+    """
+    check_integers("lengths", lengths)
+    if lengths.shape != source.shape[:1]:
+        raise ValueError(f"lengths must have one number a source, found {shapes(lengths=lengths, source=source)}")
+    lengths = lengths.cpu()
+    shortest, longest = lengths.aminmax()
+    if shortest < 1 or longest > source.size(1):
+        found = f"{int(shortest)} to {int(longest)}"
+        raise ValueError(f"lengths must lie between 1 and the source's length {source.size(1)}, found {found}")
+    return lengths
 
 
 def _check_unpadded(source: Tensor) -> None:

@@ -1,6 +1,6 @@
 """Training a translator, and counting what it gets right.
 
-Dimensions: N pairs of a source and a target, S source tokens, T target tokens, V size of the target's vocabulary.
+Dimensions: N pairs of a source and a target, S source tokens, L target tokens, V size of the target's vocabulary.
 """
 
 from collections.abc import Iterator
@@ -9,8 +9,8 @@ import torch
 from torch import Generator, Tensor
 from torch.nn.functional import cross_entropy, pad
 
-from attention.arguments import check_count, check_lengths, check_positive, shapes
-from attention.seq2seq import PAD, Translator
+from attention.arguments import check_count, check_positive, shapes
+from attention.seq2seq import PAD, Translator, check_lengths
 
 
 def train(
@@ -35,7 +35,7 @@ def train(
         model: the translator, trained in place; it is put into training mode before each step.
         source: ids (N, S).
         lengths: of the sources, integers (N,), from 1 to S.
-        target: ids (N, T), each row followed by ``EOS`` and then ``PAD``.
+        target: ids (N, L), each row followed by ``EOS`` and then ``PAD``.
         steps: number of steps, over which the learning rate's cycle runs.
         batch_size: number of pairs a step.
         learning_rate: the peak of the cycle.
@@ -68,9 +68,9 @@ def _take_steps(model, optimizer, schedule, source, lengths, target, batches) ->
         longest = lengths[rows].max()  # columns that are padding in the whole batch would only take time
         rows_there = rows.to(source.device)
         batch_source = source[rows_there, :longest]  # (B, longest)
-        batch_target = target[rows_there]  # (B, T)
+        batch_target = target[rows_there]  # (B, L)
         model.train()
-        logits, _ = model(batch_source, batch_target, lengths[rows])  # (B, T, V)
+        logits, _ = model(batch_source, batch_target, lengths[rows])  # (B, L, V)
         loss = cross_entropy(logits.flatten(0, 1), batch_target.flatten(), ignore_index=PAD)
         optimizer.zero_grad()
         loss.backward()
@@ -86,7 +86,7 @@ def exact_matches(model: Translator, source: Tensor, lengths: Tensor, target: Te
         model: the translator, which decodes without dropout and stays in its mode.
         source: ids (B, S).
         lengths: of the sources, integers (B,), from 1 to S.
-        target: ids (B, T), each row followed by ``EOS`` and then ``PAD``.
+        target: ids (B, L), each row followed by ``EOS`` and then ``PAD``.
 
     Returns:
         bool tensor (B,): True where every token is right, ``EOS`` among them.
@@ -95,8 +95,8 @@ def exact_matches(model: Translator, source: Tensor, lengths: Tensor, target: Te
         TypeError, ValueError: as :meth:`Translator.translate`; also if there is not one target for each source.
     """
     check_pairs(source, target)
-    ids, _ = model.translate(source, lengths, max_steps=target.size(1))  # (B, at most T)
-    ids = pad(ids, (0, target.size(1) - ids.size(1)), value=PAD)  # (B, T)
+    ids, _ = model.translate(source, lengths, max_steps=target.size(1))  # (B, at most L)
+    ids = pad(ids, (0, target.size(1) - ids.size(1)), value=PAD)  # (B, L)
     return (ids == target).all(-1)
 
 

@@ -1,20 +1,34 @@
 """The Transformer: a decoder-only language model made of blocks, and how it writes.
 
-Dimensions: B batch, T tokens, E width, H heads, V size of the vocabulary.
+Dimensions: B batch, L tokens, S keys (as many, and those that caches keep), E width, H heads, V size of the vocabulary.
 """
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 
 import torch
 from torch import Generator, Tensor, nn
 
-from attention.arguments import check_choice, check_count, check_floating, check_ids, check_positive, check_probability
-from attention.blocks import Block
+from attention.arguments import (
+    check_choice,
+    check_count,
+    check_flags,
+    check_ids,
+    check_positions,
+    check_positive,
+    check_probability,
+)
+from attention.blocks import Block, FeedForward, MakeLayer
+from attention.cache import KeyValueCache
 from attention.checkpoints import read_gpt2
-from attention.positions import alibi_bias, rotate
-from attention.seq2seq import without_dropout
+from attention.evaluation import without_dropout
+from attention.functional import at_least_float32
+from attention.masks import of_heads, window_mask
+from attention.modules import Attend, ProcessHeads
+from attention.positions import alibi_bias, rotate_heads
+from attention.sampling import next_probabilities
+
+POSITIONS = {1: "(L,)", 2: "(B, L)"}  # their shape, by the number of its dimensions
 
 
 class Transformer(nn.Module):
@@ -25,19 +39,25 @@ class Transformer(nn.Module):
         embed_dim: width E.
         num_heads: number of heads H.
         num_layers: number of blocks.
-        max_length: number of learned positions; other kinds of positions have no limit.
+        max_length: number of learned positions, which need it; other kinds of positions have no limit.
         positions: how the order is told: ``"learned"`` vectors that are added to the tokens, ``"rotary"``,
-            ``"alibi"``, or None for the causal mask alone.
+            ``"alibi"``, or None for the causal mask alone, and for what ``process_heads`` tells.
         norm: ``"pre"``, with a last norm before the output, or ``"post"``.
-        hidden_dim: width of the feed-forward layers; 4E when not given. With 0 the blocks have attention alone.
-        activation: of the feed-forward layers, as in :class:`FeedForward`.
+        feed_forward: makes a feed-forward layer from a width, or None for attention alone, as in :class:`Block`.
+        norm_layer: makes a norm from a width, as in :class:`Block`.
         dropout: probability of dropping a number in training.
         tied: whether the output's weight is the embedding's, (V, E).
         embed_std: standard deviation of the embeddings at the start.
-        norm_layer: makes a norm from a width, as in :class:`Block`.
+        num_key_value_heads: of each attention, as in :class:`attention.MultiHeadAttention`; H when not given.
+        window: how many tokens each may look at, itself included; all before it when not given.
+        process_heads: of each attention, as in :class:`attention.MultiHeadAttention`. Rotary positions with another
+            base are ``positions=None, process_heads=partial(rotate_heads, base=500_000.0)``.
+        attend: likewise.
 
     Raises:
-        TypeError, ValueError: an argument is not one of these, or rotary heads have an odd width.
+        TypeError: a count is not an integer, or what makes a layer is not a function.
+        ValueError: a number is out of its range, ``positions`` or ``norm`` is none of those above, learned positions
+            have no ``max_length``, or rotary ones a ``process_heads`` beside their own or heads of an odd width.
 
     Source: Radford et al. (2019), section 2.3. Its 12 layers of width 768 have 124,439,808 parameters.
 
@@ -54,32 +74,53 @@ class Transformer(nn.Module):
         embed_dim: int,
         num_heads: int,
         num_layers: int,
-        max_length: int,
+        max_length: int | None = None,
         positions: str | None = "learned",
         norm: str = "pre",
         *,
-        hidden_dim: int | None = None,
-        activation: str = "gelu",
+        feed_forward: MakeLayer | None = FeedForward,
+        norm_layer: MakeLayer = nn.LayerNorm,
         dropout: float = 0.0,
         tied: bool = True,
         embed_std: float = 0.02,
-        norm_layer: Callable[[int], nn.Module] = nn.LayerNorm,
+        num_key_value_heads: int | None = None,
+        window: int | None = None,
+        process_heads: ProcessHeads | None = None,
+        attend: Attend | None = None,
     ) -> None:
         super().__init__()
         check_count("vocab_size", vocab_size, least=1)
         check_count("embed_dim", embed_dim, least=1)
         check_count("num_layers", num_layers, least=1)
-        check_count("max_length", max_length, least=1)
         check_choice("positions", positions, ("learned", "rotary", "alibi", None))
+        if max_length is not None:
+            check_count("max_length", max_length, least=1)
+        elif positions == "learned":
+            raise ValueError("max_length must be given for learned positions, found None")
+        if window is not None:
+            check_count("window", window, least=1)
         check_probability("dropout", dropout)
         check_positive("embed_std", embed_std)
-        options = {"hidden_dim": hidden_dim, "activation": activation, "dropout": dropout, "norm_layer": norm_layer}
-        self.positions = positions
+        if positions == "rotary":
+            if process_heads is not None:
+                raise ValueError("process_heads must be None beside positions='rotary', which is rotate_heads there")
+            process_heads = rotate_heads
+        self.positions, self.window = positions, window
         self.token_embedding = nn.Embedding(vocab_size, embed_dim)
         self.position_embedding = nn.Embedding(max_length, embed_dim) if positions == "learned" else None
         self.dropout = nn.Dropout(dropout)
         self.blocks = nn.ModuleList(
-            Block(embed_dim, num_heads, norm, rotate=rotate if positions == "rotary" else None, **options)
+            Block(
+                embed_dim,
+                num_heads,
+                norm,
+                feed_forward=feed_forward,
+                norm_layer=norm_layer,
+                dropout=dropout,
+                num_key_value_heads=num_key_value_heads,
+                process_heads=process_heads,
+                attend=attend,
+            )
             for _ in range(num_layers)
         )
         self.final_norm = norm_layer(embed_dim) if norm == "pre" else nn.Identity()
@@ -92,38 +133,74 @@ class Transformer(nn.Module):
         if tied:
             self.output.weight = self.token_embedding.weight
 
-    def forward(self, tokens: Tensor, attn_masks: Mapping[int, Tensor] | None = None) -> Tensor:
+    def forward(
+        self,
+        tokens: Tensor,
+        caches: Sequence[KeyValueCache] | None = None,
+        *,
+        attn_masks: Mapping[int, Tensor] | None = None,
+        key_mask: Tensor | None = None,
+        positions: Tensor | None = None,
+    ) -> Tensor:
         """Score what comes next after each token.
 
         Args:
-            tokens: ids (B, T).
+            tokens: ids (B, L).
+            caches: what :meth:`make_caches` returned, and earlier calls have filled: the tokens are read as going on
+                from those that are kept, so that the logits are the last of those for all of them.
             attn_masks: more masks beside the causal one, as in :class:`Block`, by the number of their block, from 0. A
-                mask (1, H, T, T) that is False for a head silences that head.
+                mask (1, H, L, S) that is False for a head silences that head.
+            key_mask: bool (B, S), True = may attend: hides padding from every block.
+            positions: where the tokens stand, (L,) or (B, L), for learned and rotary positions and ``process_heads``;
+                when not given 0, 1, 2, …, and with caches on from the number of kept tokens.
 
         Returns:
-            logits (B, T, V).
+            logits (B, L, V).
 
         Raises:
-            TypeError, ValueError: ids or masks that do not fit, or more tokens than learned positions.
+            TypeError, ValueError: ids, masks, positions or caches that do not fit, or more tokens than learned
+                positions.
         """
-        x, _ = self._run_blocks(tokens, attn_masks, need_weights=False)
-        return self.unembed(x)
+        return self.unembed(self._run_blocks(tokens, caches, attn_masks, key_mask, positions)[0])
 
-    def weights(self, tokens: Tensor, attn_masks: Mapping[int, Tensor] | None = None) -> list[Tensor]:
-        """The attention weights of each block, (B, H, T, T), for the same arguments."""
-        return self._run_blocks(tokens, attn_masks, need_weights=True)[1]
+    def attention_maps(
+        self,
+        tokens: Tensor,
+        *,
+        attn_masks: Mapping[int, Tensor] | None = None,
+        key_mask: Tensor | None = None,
+        positions: Tensor | None = None,
+    ) -> list[Tensor]:
+        """The attention weights of each block, (B, H, L, L), for the same arguments."""
+        return self._run_blocks(tokens, None, attn_masks, key_mask, positions, need_weights=True)[1]
 
-    def embed(self, tokens: Tensor) -> Tensor:
-        """Ids (B, T) → what the first block reads, (B, T, E)."""
-        check_ids("tokens", tokens, self.token_embedding.weight)
-        x = self.token_embedding(tokens)  # (B, T, E)
-        self._check_length("tokens", tokens.size(1))
+    def make_caches(self) -> list[KeyValueCache]:
+        """An empty cache for each block."""
+        return [KeyValueCache() for _ in self.blocks]
+
+    def embed(self, tokens: Tensor, positions: Tensor | None = None, kept: int = 0) -> Tensor:
+        """What the first block reads of ids (B, L): (B, L, E).
+
+        Args:
+            tokens: ids (B, L).
+            positions: where they stand, (L,) or (B, L), for learned positions; when not given on from ``kept``.
+            kept: number of tokens before them.
+        """
+        check_ids("tokens", tokens, self.token_embedding.num_embeddings)
+        x = self.token_embedding(tokens)  # (B, L, E)
+        if positions is not None:
+            check_positions("positions", positions, tokens.shape)
         if self.position_embedding is not None:
-            x = x + self.position_embedding(torch.arange(tokens.size(1), device=tokens.device))
+            if positions is None:
+                self._check_length("tokens", kept + tokens.size(1))
+                positions = torch.arange(kept, kept + tokens.size(1), device=tokens.device)
+            else:
+                check_ids("positions", positions, self.position_embedding.num_embeddings, POSITIONS[positions.dim()])
+            x = x + self.position_embedding(positions)
         return self.dropout(x)
 
     def unembed(self, x: Tensor) -> Tensor:
-        """What the last block returns, (B, T, E) → logits (B, T, V)."""
+        """What the last block returns, (B, L, E) → logits (B, L, V)."""
         return self.output(self.final_norm(x))
 
     @torch.no_grad()
@@ -136,39 +213,45 @@ class Transformer(nn.Module):
         top_k: int | None = None,
         top_p: float | None = None,
         generator: Generator | None = None,
+        cache: bool = True,
     ) -> Tensor:
         """Continue each row, one token at a time, without dropout; afterwards each part is in the mode it was in.
 
         Args:
-            tokens: ids (B, T), at least one a row.
+            tokens: ids (B, L), at least one a row.
             length: number of tokens to add.
             temperature: 0 takes the likeliest token each time; above 0 it is drawn from :func:`next_probabilities`.
             top_k: draw from the k likeliest tokens alone.
             top_p: draw from the fewest likeliest tokens that together have this probability.
             generator: the source of random numbers.
+            cache: whether to keep the keys and values of what is read, so that each token is read once. The answer is
+                the same without, later.
 
         Returns:
-            ids (B, T + length), the given ones first.
+            ids (B, L + length), the given ones first.
 
         Raises:
             TypeError, ValueError: as :meth:`forward` and :func:`next_probabilities`; also when ``top_k`` or ``top_p``
-                is given at temperature 0, or T + length − 1 is above ``max_length`` (the last token is not read).
+                is given at temperature 0, or L + length − 1 is above ``max_length`` (the last token is not read).
         """
-        check_ids("tokens", tokens, self.token_embedding.weight)
+        check_ids("tokens", tokens, self.token_embedding.num_embeddings)
         check_count("length", length)
+        check_flags(cache=cache)
         if temperature == 0 and (top_k is not None or top_p is not None):
             raise ValueError("temperature must be above 0 to draw with top_k or top_p, found 0")
         if length > 0:
             self._check_length("tokens and all new tokens but the last", tokens.size(1) + length - 1)
+        caches, unread = self.make_caches() if cache else None, tokens
         with without_dropout(self):
             for _ in range(length):
-                logits = self(tokens)[:, -1]  # (B, V)
+                logits = self(unread, caches)[:, -1]  # (B, V)
                 if temperature == 0:
                     token = logits.argmax(dim=-1, keepdim=True)  # (B, 1)
                 else:
                     probabilities = next_probabilities(logits, temperature=temperature, top_k=top_k, top_p=top_p)
                     token = torch.multinomial(probabilities, 1, generator=generator)  # (B, 1)
                 tokens = torch.cat([tokens, token], dim=1)
+                unread = token if cache else tokens
         return tokens
 
     @classmethod
@@ -190,61 +273,57 @@ class Transformer(nn.Module):
         model.load_state_dict(state)
         return model.eval()
 
-    def _run_blocks(self, tokens: Tensor, attn_masks: Mapping[int, Tensor] | None, need_weights: bool):
-        """What the last block returns, and the weights of each block."""
+    def _run_blocks(
+        self,
+        tokens: Tensor,
+        caches: Sequence[KeyValueCache] | None,
+        attn_masks: Mapping[int, Tensor] | None,
+        key_mask: Tensor | None,
+        positions: Tensor | None,
+        need_weights: bool = False,
+    ) -> tuple[Tensor, list[Tensor]]:
+        """What the last block returns, (B, L, E), and the weights of each block, (B, H, L, S)."""
         attn_masks = {} if attn_masks is None else attn_masks
-        for number in attn_masks:
-            if number not in range(len(self.blocks)):
-                raise ValueError(f"attn_masks must be for blocks 0 to {len(self.blocks) - 1}, found {number!r}")
-        x = self.embed(tokens)  # (B, T, E)
-        attn_bias = None  # or (H, T, T)
-        if self.positions == "alibi":
-            attn_bias = alibi_bias(self.blocks[0].attend.num_heads, tokens.size(1), device=x.device, dtype=x.dtype)
+        self._check_parts(caches, attn_masks, positions)
+        kept = 0 if caches is None else len(caches[0])
+        x = self.embed(tokens, positions, kept)  # (B, L, E)
+        H, L, S = self.blocks[0].attend.num_heads, tokens.size(1), kept + tokens.size(1)
+        attn_bias, window = None, None
+        if self.positions == "alibi":  # in float32 or better: 16 bits can't tell far distances apart
+            attn_bias = alibi_bias(H, L, S, offset=kept, device=x.device, dtype=at_least_float32(x))  # (H, L, S)
+        if self.window is not None and self.window < S:
+            window = window_mask(L, self.window, S, offset=kept, device=x.device)  # (L, S)
         all_weights = []
         for number, block in enumerate(self.blocks):
-            x, weights = block(x, attn_masks.get(number), True, need_weights, attn_bias=attn_bias)
+            attn_mask = of_heads(attn_masks.get(number), (len(x), H, L, S))
+            if window is not None:
+                attn_mask = window if attn_mask is None else attn_mask & window
+            x, weights = block(
+                x,
+                attn_mask,
+                is_causal=True,
+                need_weights=need_weights,
+                attn_bias=attn_bias,
+                key_mask=key_mask,
+                cache=None if caches is None else caches[number],
+                positions=None if block.attend.process_heads is None else positions,
+            )
             all_weights.append(weights)
-        return x, all_weights  # (B, T, E), and for each block (B, H, T, T) or None
+        return x, all_weights
+
+    def _check_parts(self, caches: object, attn_masks: Mapping[int, Tensor], positions: Tensor | None) -> None:
+        count = len(self.blocks)
+        if caches is not None and not isinstance(caches, Sequence):
+            raise TypeError(f"caches must be a list, as make_caches returns it, found {type(caches).__name__}")
+        if caches is not None and len(caches) != count:
+            raise ValueError(f"caches must be one for each of {count} blocks, found {len(caches)}")
+        for number in attn_masks:
+            if number not in range(count):
+                raise ValueError(f"attn_masks must be for blocks 0 to {count - 1}, found {number!r}")
+        if positions is not None and self.position_embedding is None and self.blocks[0].attend.process_heads is None:
+            raise ValueError(f"positions are for learned or rotary positions, found positions={self.positions!r}")
 
     def _check_length(self, name: str, length: int) -> None:
         most = self.position_embedding.num_embeddings if self.positions == "learned" else length
         if length > most:
             raise ValueError(f"{name} must have at most max_length={most} positions, found {length}")
-
-
-def next_probabilities(
-    logits: Tensor, *, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
-) -> Tensor:
-    """From what the next token is drawn: the softmax of ``logits / temperature``, cut off and made to sum to 1 again.
-
-    Args:
-        logits: (…, V).
-        temperature: below 1 the likely tokens become likelier, above 1 less so.
-        top_k: keep the k likeliest tokens.
-        top_p: of those, keep the fewest likeliest whose probabilities sum to at least p (nucleus sampling); 1: all.
-
-    Returns:
-        probabilities (…, V).
-
-    Raises:
-        TypeError, ValueError: an argument is of another type or out of its range.
-
-    Source: Fan et al. (2018), section 5, for top-k; Holtzman et al. (2020), section 3.1, for top-p.
-
-    >>> next_probabilities(torch.tensor([0.5, 0.3, 0.2]).log(), top_p=0.6)
-    tensor([0.6250, 0.3750, 0.0000])
-    """
-    check_floating("logits", logits)
-    check_positive("temperature", temperature)
-    logits, order = (logits / temperature).sort(dim=-1, descending=True, stable=True)
-    if top_k is not None:
-        check_count("top_k", top_k, least=1)
-        logits[..., top_k:] = -math.inf
-    probabilities = logits.softmax(dim=-1)
-    if top_p is not None:
-        check_positive("top_p", top_p)
-        check_probability("top_p", top_p)
-        likelier = probabilities.cumsum(dim=-1) - probabilities  # what all likelier tokens have together
-        probabilities = probabilities.masked_fill((likelier >= top_p) & (top_p < 1), 0.0)  # at 1, rounding cuts none
-        probabilities = probabilities / probabilities.sum(dim=-1, keepdim=True)
-    return torch.zeros_like(probabilities).scatter(-1, order, probabilities)

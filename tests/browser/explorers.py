@@ -14,23 +14,36 @@ STATE = """(element) => Object.fromEntries([...element.querySelectorAll('.contro
     const name = control.querySelector('.name').textContent;
     if (input.type === 'checkbox') return [name, input.checked ? 'on' : 'off'];
     if (input.type === 'text') return [name, input.value];
-    return [name, input.type === 'range' ? input.getAttribute('aria-valuetext') : input.selectedOptions[0].text];
+    return [name, input.type === 'range' ? input.getAttribute('aria-valuetext') :
+        input.selectedOptions[0].text.replace(/(?<=\\d),(?=\\d{3})/g, '')];
 }))"""
 NUMBERS = """(element) => [...element.querySelectorAll('.panel-heatmap, .panel-bars')].map((panel) =>
     [...panel.querySelectorAll('[data-value]')].map((cell) => cell.dataset.value))"""
 READ = f"(element) => [({STATE})(element), ({NUMBERS})(element)]"
 
+SHOW_ALL = "() => document.querySelectorAll('.choices .quiet').forEach((button) => button.click())"
+
 
 def move_and_compare(explorer: Locator, payload: dict) -> None:
-    """Move each slider by a step with the keyboard, and compare what is shown with the payload."""
+    """Move each slider with the keyboard, and compare what is shown with the payload; first lift the veil.
+
+    It goes by a step, or from its end to its beginning. A slider that has no effect in the state that a question was
+    about, and says so, stays.
+    """
+    explorer.evaluate("(element) => element.querySelector('.choices .quiet')?.click()")
     compare(explorer.evaluate(READ), payload)
-    for slider in explorer.locator(".controls input[type=range]").all():
-        before = explorer.evaluate(SHOWN)
+    for slider in explorer.locator(".control:not([data-idle]) input[type=range]").all():
+        before, (stood, _) = explorer.evaluate(SHOWN), explorer.evaluate(READ)
         slider.focus()
         at_end = slider.evaluate("(input) => Number(input.value) >= Number(input.max)")
-        slider.press("ArrowLeft" if at_end else "ArrowRight")
-        assert explorer.evaluate(SHOWN) != before, slider.evaluate("(input) => input.labels[0].textContent")
-        compare(explorer.evaluate(READ), payload)
+        slider.press("Home" if at_end else "ArrowRight")
+        read = explorer.evaluate(READ)
+        compare(read, payload)
+        if explorer.evaluate(SHOWN) == before:  # as it must be where nothing changes: a softmax under a shift
+            pairs = zip(computed(payload, stood), computed(payload, read[0]), strict=True)
+            equal = [np.array_equal(one, other, equal_nan=True) for one, other in pairs]
+            assert equal, slider.evaluate("(input) => input.labels[0].textContent")
+            assert all(equal), slider.evaluate("(input) => input.labels[0].textContent")
 
 
 def compare(read: list, payload: dict) -> None:

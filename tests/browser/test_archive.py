@@ -38,6 +38,7 @@ def small_book(tmp_path):
         for file, text in texts.items():
             (folder / file).write_text(text, encoding="utf-8")
         nbformat.write(NOTEBOOK, folder / "book" / "first.ipynb")
+        (folder / "book" / "one_file.py").write_text("import torch\n", encoding="utf-8")
         (folder / "_build").mkdir()
         archive.printed(folder).write_bytes(b"%PDF")
         return folder
@@ -68,6 +69,7 @@ def test_notebooks_lead_to_the_pages_beside_them(small_book):
         "softlookup-2026.11.22-a4.pdf",
         "html/index.html",
         "notebooks/first.ipynb",
+        "notebooks/one_file.py",
         *archive.PAPERS,
     }
     notebook = nbformat.reads(files["softlookup-2026.11.22/notebooks/first.ipynb"].decode(), as_version=4)
@@ -111,7 +113,7 @@ def test_the_book_opens_where_it_is_unpacked(tmp_path, monkeypatch, visit):
     opened.page.wait_for_url("**/book/index.html")
     slider = opened.page.locator("attention-explorer input[type=range]").first
     before = slider.get_attribute("aria-valuetext")
-    slider.press("ArrowRight")
+    slider.press("Home")
     assert slider.get_attribute("aria-valuetext") != before
     assert opened.abroad == []
     assert opened.complaints == []

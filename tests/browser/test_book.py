@@ -3,8 +3,6 @@
 from html.parser import HTMLParser
 from urllib.parse import unquote, urldefrag
 
-import pytest
-
 from conftest import BOOK, PAGES
 
 
@@ -41,19 +39,10 @@ def test_every_internal_link_resolves():
     assert broken == []
 
 
-@pytest.mark.parametrize("origin", ["disk", "server"])
-def test_search_finds_a_word(visit, origins, origin):
-    opened = visit(f"{origins[origin]}/search.html?q=temperature", origins[origin])
-    opened.page.wait_for_selector("#search-results li a")
-    found = opened.page.locator("#search-results li a").all_inner_texts()
-    assert any("dictionary" in title.lower() for title in found)
-    assert opened.complaints == []
-
-
 def test_index_leads_to_the_welcome_page(visit, origins):
     page = visit(f"{origins['disk']}/index.html").page
     page.wait_for_url("**/book/index.html")
-    assert page.locator("attention-explorer input[type=range]").count() == 2
+    assert page.locator("attention-explorer").count() > 3
 
 
 def test_chapter_offers_itself_as_a_notebook(origins, visit):

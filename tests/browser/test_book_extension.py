@@ -1,6 +1,6 @@
 """The book's own Sphinx extension."""
 
-from tools.book_extension import readable, without_font_preloads
+from tools.book_extension import light, readable, without_font_preloads
 
 
 def test_fonts_are_not_asked_for_ahead():
@@ -18,3 +18,8 @@ def test_signatures_hold_no_list_without_terms():
 
 def test_entries_of_the_bibliography_are_items_of_its_list():
     assert readable('<div role="doc-biblioentry">') == '<div role="listitem">'
+
+
+def test_code_loses_the_tags_that_give_no_colour_and_no_letter():
+    code = '<span class="n">q</span><span class="w"> </span><span class="o">@</span> <span class="n"><i>k</i></span>'
+    assert light(code) == 'q <span class="o">@</span> <span class="n"><i>k</i></span>'

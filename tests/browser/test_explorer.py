@@ -82,7 +82,7 @@ def test_cell_reads_itself_out_and_dims_the_rest(show):
     readout = page.locator(".readout")
     page.locator("tbody td").nth(6).hover()
     weight = float(page.locator("tbody td").nth(6).get_attribute("data-value"))
-    assert readout.inner_text() == f"query 我 → key 🍎: {weight:.4g}"
+    assert readout.inner_text() == f"query 我 → key 🍎: {weight:.3g}"
     page.wait_for_function("getComputedStyle(document.querySelectorAll('tbody td')[0]).opacity < 0.5")
     opacities = page.locator("tbody td").evaluate_all("all => all.map(cell => Number(getComputedStyle(cell).opacity))")
     assert [opacity == 1 for opacity in opacities] == [i // 4 == 1 or i % 4 == 2 for i in range(16)]

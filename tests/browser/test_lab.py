@@ -18,7 +18,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import expect
 
 from conftest import ROOT, new_visit
-from explorers import READ, SHOWN, compare
+from explorers import READ, compare
 from payloads import payloads
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}  # two wait for each other on a busy machine
@@ -191,6 +191,7 @@ def answer_an_exercise(page):
     cell.locator(".jp-OutputArea-output pre", has_text=after).wait_for()
 
 
+SHOW_ALL = "(explorers) => explorers.forEach((explorer) => explorer.querySelector('.choices .quiet')?.click())"
 MOVE = """(explorers) => explorers.forEach((explorer) => {
     const slider = explorer.querySelector('.controls input[type=range]');
     if (slider) {
@@ -204,12 +205,12 @@ def test_every_explorer_of_the_book_moves_and_python_sees_its_state(run_all, dra
     page = run_all("explorers.ipynb", "states:")
     explorers = page.locator(".jp-Cell .attention-explorer")
     expect(explorers).to_have_count(len(drawn))
-    before = explorers.evaluate_all(f"(explorers) => explorers.map({SHOWN})")
+    explorers.evaluate_all(SHOW_ALL)
+    before = explorers.evaluate_all(f"(explorers) => explorers.map({READ})")
     explorers.evaluate_all(MOVE)
-    after = explorers.evaluate_all(f"(explorers) => explorers.map({SHOWN})")
     read = explorers.evaluate_all(f"(explorers) => explorers.map({READ})")
-    for payload, old, new, found in zip(drawn, before, after, read, strict=True):
-        assert (old != new) == any(control["kind"] == "range" for control in payload["controls"])
+    for payload, (stood, _), found in zip(drawn, before, read, strict=True):
+        assert (stood != found[0]) == any(control["kind"] == "range" for control in payload["controls"])
         compare(found, payload)
 
     states = page.locator(".jp-OutputArea-output pre", has_text="states:")

@@ -8,7 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from conftest import ROOT, every_page
-from explorers import move_and_compare
+from explorers import SHOW_ALL, move_and_compare
 from payloads import payloads
 
 LIGHT = {"where": "disk", "theme": "light"}
@@ -93,7 +93,10 @@ def test_axe_finds_nothing_serious_in_the_contents_in_the_dark(chapter):
 
 
 STANDS_OUT = """() => [...document.querySelectorAll('attention-explorer, attention-explorer *')].filter((part) =>
-    part.clientWidth && part.scrollWidth > part.clientWidth + 1 && getComputedStyle(part).overflowX === 'visible')
+    part.clientWidth && part.scrollWidth > part.clientWidth + 1
+    && !part.matches('.bar:has(.drag), text')  // an end to drag is as wide as a finger; a text counts with its outline
+    && !part.matches('.bar:has(.drag), text')
+    && getComputedStyle(part).overflowX === 'visible')
     .map((part) => `${part.tagName}.${part.className}: ${part.scrollWidth} in ${part.clientWidth}`)"""
 CUT_OFF = """() => [...document.querySelectorAll('attention-explorer svg text')].filter((text) => {
     const [own, all] = [text, text.ownerSVGElement].map((part) => part.getBoundingClientRect());
@@ -111,6 +114,9 @@ TO_THE_END = """(end) => document.querySelectorAll('attention-explorer input[typ
 @every_page
 def test_nothing_stands_out_of_an_explorer(chapter, name, window):
     page = chapter(name, **window).page
+    assert page.evaluate(STANDS_OUT) == []
+    assert page.evaluate(CUT_OFF) == []
+    page.evaluate(SHOW_ALL)
     for end in ("min", "max"):
         page.evaluate(TO_THE_END, end)
         assert page.evaluate(STANDS_OUT) == []

@@ -76,7 +76,12 @@ def test_the_sitemap_lists_every_page():
 def test_the_page_for_none_leads_to_every_page_from_any_address():
     """It is one file, whose links are whole: a server shows it at any address."""
     page = read("404.html")
-    assert sorted(link["href"] for link in page.find_all("a")) == [f"{site()}/{name}" for name in PAGES]
+    logo, *links = page.find_all("a")
+    assert logo["href"] == f"{site()}/book/index.html"
+    assert logo.svg
+    assert page.form["action"] == f"{site()}/search.html"
+    assert page.form.input["name"] == "q"
+    assert sorted(link["href"] for link in links) == [f"{site()}/{name}" for name in PAGES]
     assert not page.find_all(["img", "link", "script"])
     assert "Soft Lookup" in page.title.string
 

@@ -1,11 +1,15 @@
 """The exercises of chapter 1, the dictionary analogy."""
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from attention.exercises.exercise import Exercise, Mistake, centred, primes
+from attention.exercises.exercise import Exercise, Mistake, centred, ones, primes
+
+Sizes = Callable[[torch.Generator, int], list[int]]
 
 
 def _soft_lookup(weights: Tensor, values: Tensor) -> Tensor:
@@ -15,9 +19,14 @@ def _soft_lookup(weights: Tensor, values: Tensor) -> Tensor:
     return total
 
 
-def _draw_soft_lookup(generator: torch.Generator) -> tuple:
-    keys, width = primes(generator, 2)
+def _draw_soft_lookup(generator: torch.Generator, sizes: Sizes = primes) -> tuple:
+    keys, width = sizes(generator, 2)
     return torch.rand(keys, generator=generator).softmax(0), torch.randn(keys, width, generator=generator)
+
+
+def _draw_one_hot(generator: torch.Generator) -> tuple:
+    weights, values = _draw_soft_lookup(generator)
+    return torch.eye(len(weights))[-1], values
 
 
 def _centred_by_weights(gradient: Tensor) -> Tensor:
@@ -29,6 +38,8 @@ soft_lookup = Exercise(
     "soft_lookup",
     _soft_lookup,
     _draw_soft_lookup,
+    edges=(partial(_draw_soft_lookup, sizes=ones), _draw_one_hot),
+    without=("a loop", "a matrix product"),
     gradient=_centred_by_weights,
     mistakes=(
         Mistake(
@@ -73,16 +84,34 @@ def _weights_at(scores: Tensor, temperature: float) -> Tensor:
     return torch.stack([exponential / sum(exponentials) for exponential in exponentials])
 
 
-def _draw_weights_at(generator: torch.Generator) -> tuple:
-    (keys,) = primes(generator, 1)
-    temperature = 0.4 + 0.3 * torch.rand(1, generator=generator).item()
-    return torch.randn(keys, generator=generator), round(temperature, 3)
+def _temperature(generator: torch.Generator, low: float = 0.4, high: float = 0.7) -> float:
+    return round(low + (high - low) * torch.rand((), generator=generator).item(), 3)
+
+
+def _draw_weights_at(generator: torch.Generator, sizes: Sizes = primes, low: float = 0.4, high: float = 0.7) -> tuple:
+    (keys,) = sizes(generator, 1)
+    return torch.randn(keys, generator=generator), _temperature(generator, low, high)
+
+
+def _draw_a_tie(generator: torch.Generator) -> tuple:
+    scores, temperature = _draw_weights_at(generator)
+    return scores[:1].expand_as(scores).clone(), temperature
+
+
+LOW, HIGH = {"low": 0.1, "high": 0.2}, {"low": 5.0, "high": 20.0}  # temperatures
 
 
 weights_at = Exercise(
     "weights_at",
     _weights_at,
     _draw_weights_at,
+    edges=(
+        partial(_draw_weights_at, sizes=ones),
+        partial(_draw_weights_at, **LOW),
+        partial(_draw_weights_at, **HIGH),
+        _draw_a_tie,
+    ),
+    without=("PyTorch's softmax",),
     mistakes=(
         Mistake(
             lambda scores, temperature: (scores * temperature).softmax(0),
@@ -112,15 +141,20 @@ def _scores_from_weights(weights: Tensor) -> Tensor:
     return torch.stack([torch.log(weight) for weight in weights])
 
 
-def _draw_scores_from_weights(generator: torch.Generator) -> tuple:
-    (keys,) = primes(generator, 1)
+def _draw_scores_from_weights(generator: torch.Generator, sizes: Sizes = primes) -> tuple:
+    (keys,) = sizes(generator, 1)
     return (torch.randn(keys, generator=generator).softmax(0),)
+
+
+def _draw_equal_weights(generator: torch.Generator) -> tuple:
+    return (torch.zeros(primes(generator, 1)).softmax(0),)
 
 
 scores_from_weights = Exercise(
     "scores_from_weights",
     _scores_from_weights,
     _draw_scores_from_weights,
+    edges=(partial(_draw_scores_from_weights, sizes=ones), _draw_equal_weights),
     mistakes=(
         Mistake(
             lambda weights: weights * 1.0,
@@ -147,7 +181,8 @@ scores_from_weights = Exercise(
             "ln(w / (1 − w)) undoes a sigmoid, one weight against the rest. A softmax is undone by ln w.",
         ),
     ),
-    canonical=lambda scores: scores - scores.max(),
+    canonical=lambda scores: scores - scores.mean(),
+    atol=1e-4,  # rounded by so much when they are hundreds
     gradient=centred,
 )
 
@@ -161,11 +196,19 @@ def _lookup_on_a_line(queries: Tensor, keys: Tensor, values: Tensor, temperature
     return torch.stack(outputs)
 
 
-def _draw_lookup_on_a_line(generator: torch.Generator) -> tuple:
-    count, entries = primes(generator, 2)
+def _draw_lookup_on_a_line(
+    generator: torch.Generator, sizes: Sizes = primes, low: float = 0.4, high: float = 0.7
+) -> tuple:
+    count, entries = sizes(generator, 2)
     queries, keys, values = (torch.randn(size, generator=generator) for size in (count, entries, entries))
-    temperature = 0.4 + 0.3 * torch.rand(1, generator=generator).item()
-    return queries, keys, values, round(temperature, 3)
+    return queries, keys, values, _temperature(generator, low, high)
+
+
+def _draw_at_the_keys(generator: torch.Generator) -> tuple:
+    """Each query stands at a key, and two keys at the same place; the temperature is low."""
+    queries, keys, values, _ = _draw_lookup_on_a_line(generator)
+    keys = torch.cat([keys[:-1], keys[:1]])
+    return keys[torch.arange(len(queries)) % len(keys)], keys, values, _temperature(generator, **LOW)
 
 
 def _squared(queries: Tensor, keys: Tensor) -> Tensor:
@@ -176,6 +219,11 @@ lookup_on_a_line = Exercise(
     "lookup_on_a_line",
     _lookup_on_a_line,
     _draw_lookup_on_a_line,
+    edges=(
+        partial(_draw_lookup_on_a_line, sizes=ones),
+        partial(_draw_lookup_on_a_line, **HIGH),
+        _draw_at_the_keys,
+    ),
     mistakes=(
         Mistake(
             lambda queries, keys, values, temperature: (_squared(queries, keys) / temperature).softmax(1) @ values,

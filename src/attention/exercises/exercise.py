@@ -1,8 +1,10 @@
 """What an exercise is made of: a slow specification, fresh random inputs, and the wrong answers people give."""
 
+import dis
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from types import CodeType
 from typing import Any
 
 import torch
@@ -13,11 +15,23 @@ PRIMES = (3, 5, 7, 11)
 STAY_WITH_TENSORS = (
     "Use PyTorch's own operations, not float(), math or numpy, so that training could use your function."
 )
+WAYS = {  # what an exercise may forbid, and how it looks in a function's code
+    "a loop": {"loop", "map"},
+    "a matrix product": {"@", "@=", "matmul", "mm", "mv", "dot", "inner", "einsum", "tensordot", "linear"},
+    "PyTorch's softmax": {"softmax", "log_softmax", "logsumexp", "Softmax", "LogSoftmax", "softmin"},
+    "torch.special.entr": {"entr"},
+    "autograd": {"autograd", "backward", "grad", "jacobian", "jacrev", "jacfwd", "vjp", "jvp"},
+}
 
 
 def primes(generator: torch.Generator, count: int) -> list[int]:
     """So many dimensions, no two alike."""
     return [PRIMES[index] for index in torch.randperm(len(PRIMES), generator=generator)[:count].tolist()]
+
+
+def ones(generator: torch.Generator, count: int) -> list[int]:
+    """In place of :func:`primes`: so many dimensions of 1, where a ``squeeze`` takes away too much."""
+    return [1] * count
 
 
 def centred(gradient: Tensor) -> Tensor:
@@ -34,6 +48,14 @@ class Mistake:
 
 
 @dataclass(frozen=True)
+class Symptom:
+    """What shows a kind of wrong answer, by what it gives and what is right, and what to tell the reader."""
+
+    shows: Callable[[Tensor, Tensor], bool]
+    hint: str
+
+
+@dataclass(frozen=True)
 class Exercise:
     """A function to be written by the reader.
 
@@ -42,7 +64,10 @@ class Exercise:
         specification: what it should return, as slowly and plainly as can be.
         draw: from a generator to fresh arguments, floating-point tensors among them, no two dimensions alike.
         mistakes: known wrong answers, each with its hint.
-        edge: draws the last input of every check, where chance would often leave out a case that tells mistakes apart.
+        symptoms: kinds of wrong answers, told by their results, for those that are no known mistake.
+        edges: each draws one more input of every check: sizes of 1, ties, extremes, which chance would leave out.
+        without: what an answer must not use, of :data:`WAYS`.
+        rtol, atol: how far right results may lie from the specification's, as in :func:`torch.isclose`.
         canonical: maps right answers that may differ (by a constant, say) to one.
         gradient: maps right gradients that may differ to one.
     """
@@ -51,7 +76,11 @@ class Exercise:
     specification: Callable
     draw: Callable[[torch.Generator], tuple]
     mistakes: tuple[Mistake, ...] = ()
-    edge: Callable[[torch.Generator], tuple] | None = None
+    symptoms: tuple[Symptom, ...] = ()
+    edges: tuple[Callable[[torch.Generator], tuple], ...] = ()
+    without: tuple[str, ...] = ()
+    rtol: float = 1e-4
+    atol: float = 1e-5
     canonical: Callable[[Tensor], Tensor] = field(default=lambda answer: answer)
     gradient: Callable[[Tensor], Tensor] = field(default=lambda gradient: gradient)
 
@@ -67,31 +96,47 @@ class Exercise:
         """
         # whatever the reader's default is; if it is the CPU already, a context would only slow down every operation
         is_cpu = torch.get_default_device().type == "cpu"
-        with nullcontext() if is_cpu else torch.device("cpu"):
+        with torch.inference_mode(False), torch.enable_grad(), nullcontext() if is_cpu else torch.device("cpu"):
             return self._verdict(answer)
 
     def _verdict(self, answer: Callable) -> str:
         generator = torch.Generator()
         generator.seed()
-        draws = [self.draw] * (TRIALS - 1) + [self.edge or self.draw]
-        trials = [draw(generator) for draw in draws]
+        trials = [draw(generator) for draw in (*[self.draw] * TRIALS, *self.edges)]
         for arguments in trials:
             fault = self._fault(answer, arguments)
             if fault == "not attempted yet":
                 return "not attempted yet."
             if fault:
-                outcomes = [_outcome(answer, arguments) for arguments in trials]
-                known = (mistake.hint for mistake in self.mistakes if self._is(mistake, trials, outcomes))
-                return f"not yet. {next(known, fault)}"
+                return f"not yet. {self._hint(answer, trials) or fault}"
+        for way in self.without:
+            if WAYS[way] & _used(answer):
+                return f"not yet. The values are right. Now find them without {way}."
         learns = self.specification(*_copies(trials[0])).requires_grad
-        return f"correct: {'values and gradients' if learns else 'values'}, on {TRIALS} random inputs."
+        where = " and at the edges" if self.edges else ""
+        return f"correct: {'values and gradients' if learns else 'values'}, on {TRIALS} random inputs{where}."
+
+    def _hint(self, answer: Callable, trials: list[tuple]) -> str:
+        """What to tell whoever gives this wrong answer; empty if it is not known."""
+        outcomes = [_outcome(answer, arguments) for arguments in trials]
+        for mistake in self.mistakes:
+            if self._is(mistake, trials, outcomes):
+                return mistake.hint
+        results = [self.specification(*_copies(arguments)) for arguments in trials]
+        wrong = [
+            (found, expected)
+            for found, expected in zip(outcomes, results, strict=True)
+            if isinstance(found, Tensor) and _comparable(found, expected) and self._wrong(found, expected).any()
+        ]
+        shown = (symptom.hint for symptom in self.symptoms if any(symptom.shows(*pair) for pair in wrong))
+        return next(shown, "")
 
     def _is(self, mistake: Mistake, trials: list[tuple], outcomes: list) -> bool:
         """Whether this mistake gives what the answer gave, on every input; raising the same error counts too."""
         for arguments, other in zip(trials, outcomes, strict=True):
             one = _outcome(mistake.answer, arguments)
             if isinstance(one, Tensor) and isinstance(other, Tensor):
-                if not _comparable(one, other) or not _close(self.canonical(other), self.canonical(one)):
+                if not _comparable(one, other) or self._wrong(other, one).any():
                     return False
             elif type(one) is not type(other) or str(one) != str(other):
                 return False
@@ -103,9 +148,9 @@ class Exercise:
         expected = self.specification(*known)
         try:
             found = answer(*given)
-        except NotImplementedError:
-            return "not attempted yet"
         except Exception as error:
+            if isinstance(error, NotImplementedError) and not str(error):  # PyTorch's own have a text
+                return "not attempted yet"
             return f"With {_shapes(arguments)} it raises {type(error).__name__}: {error}{_advice(str(error))}"
         if found is None or found is ...:
             return "not attempted yet"
@@ -131,15 +176,17 @@ class Exercise:
             return f"the result must have shape {tuple(expected.shape)}, and has {tuple(found.shape)}."
         if not _comparable(expected, found):
             return f"the result must be of dtype {expected.dtype}, and is of {found.dtype}."
-        if not _close(self.canonical(found), self.canonical(expected)):
-            return _difference(self.canonical(found), self.canonical(expected))
-        return ""
+        wrong = self._wrong(found, expected)
+        return _difference(self.canonical(found), self.canonical(expected), wrong) if wrong.any() else ""
+
+    def _wrong(self, found: Tensor, expected: Tensor) -> Tensor:
+        return _wrong(self.canonical(found), self.canonical(expected), self.rtol, self.atol)
 
     def _gradient_fault(self, found: list[Tensor], expected: list[Tensor]) -> str:
         for one, other in zip(found, expected, strict=True):
             if one.isnan().any():
                 return "The values are right, but their gradients hold NaN: one was made on the way, and then hidden."
-            if not _close(self.gradient(one), self.gradient(other)):
+            if _wrong(self.gradient(one), self.gradient(other)).any():
                 fault = "The values are right, but not their gradients: some step is left out, or made constant."
                 return fault if one.any() else f"{fault} {STAY_WITH_TENSORS}"
         return ""
@@ -183,12 +230,19 @@ def _gradients(output: Tensor, arguments: tuple) -> list[Tensor]:
     return list(torch.autograd.grad(output, inputs, direction, allow_unused=True, materialize_grads=True))
 
 
-def _close(found: Tensor, expected: Tensor) -> bool:
-    return not _wrong(found, expected).any()
+def _wrong(found: Tensor, expected: Tensor, rtol: float = 1e-4, atol: float = 1e-5) -> Tensor:
+    return ~torch.isclose(found, expected.to(found.dtype), rtol=rtol, atol=atol, equal_nan=True)
 
 
-def _wrong(found: Tensor, expected: Tensor) -> Tensor:
-    return ~torch.isclose(found, expected.to(found.dtype), rtol=1e-4, atol=1e-5, equal_nan=True)
+def _used(function: Callable) -> set[str]:
+    """The names and operators in a function's own code, and "loop" if it goes back."""
+    codes, used = [getattr(function, "__code__", None)], {getattr(function, "__name__", "")}
+    for code in filter(None, codes):
+        codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+        used |= {*code.co_names}
+        for step in dis.get_instructions(code):
+            used |= {"loop"} if "JUMP_BACKWARD" in step.opname else {step.argrepr}
+    return used
 
 
 def _shapes(arguments: tuple) -> str:
@@ -203,15 +257,15 @@ def _shape(argument: Any) -> str:
     return argument.__name__ if callable(argument) else repr(argument)
 
 
-def _difference(found: Tensor, expected: Tensor) -> str:
+def _difference(found: Tensor, expected: Tensor, wrong: Tensor) -> str:
     """The first entry that differs."""
-    place = tuple(_wrong(found, expected).nonzero()[0].tolist())
+    place = tuple(wrong.nonzero()[0].tolist())
     where = f" at [{', '.join(map(str, place))}]" if place else ""
     one, other = _entry(found[place]), _entry(expected[place])
     if one == other:
-        one, other = _entry(found[place], digits=6), _entry(expected[place], digits=6)
+        one, other = _entry(found[place], "#.6g"), _entry(expected[place], "#.6g")
     return f"it gives {one}{where} where {other} is right."
 
 
-def _entry(number: Tensor, digits: int = 4) -> str:
-    return f"{number.item():.{digits}f}" if number.is_floating_point() else str(number.item())
+def _entry(number: Tensor, form: str = ".4f") -> str:
+    return f"{number.item():{form}}" if number.is_floating_point() else str(number.item())

@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
 from torch.nn.functional import relu
 
-from attention.exercises.exercise import Exercise, Mistake, primes
+from attention.exercises.exercise import Exercise, Mistake, ones, primes
 
 
 def bell(difference: Tensor) -> Tensor:
@@ -31,7 +32,9 @@ def _kernel_weights(query: Tensor, key: Tensor, kernel: Callable) -> Tensor:
         row = torch.stack([kernel(q - k) for k in key])
         total = sum(row)
         rows.append(row / total if total > 0 else torch.zeros_like(row))
-    return torch.stack(rows)
+    return torch.stack(
+        rows
+    ).detach()  # a logarithm on the way is right too, and its gradient is NaN where a kernel is 0
 
 
 def _draw_kernel(generator: torch.Generator) -> tuple:
@@ -42,13 +45,19 @@ def _draw_kernel(generator: torch.Generator) -> tuple:
     return query[torch.randperm(queries, generator=generator)], key, kernel
 
 
-def _edge_kernel(generator: torch.Generator) -> tuple:
-    """Each query but the last barely reaches one key, so that its row sums to less than 1; the last reaches none."""
-    queries, keys = primes(generator, 2)
+def _draw_barely_reached(generator: torch.Generator, sizes: Callable = primes, low: float = 0.05) -> tuple:
+    """Each query barely reaches one key, so that its row sums to less than 1; the second, if any, reaches none."""
+    queries, keys = sizes(generator, 2)
     key = 2.8 * torch.arange(keys) + 0.3 * torch.rand(keys, generator=generator)
-    beside = key[torch.randint(keys, (queries - 1,), generator=generator)]
-    query = beside + 1.75 + 0.2 * torch.rand(queries - 1, generator=generator)  # where the arch is 0.1 to 0.6 high
-    return torch.cat([query, torch.tensor([50.0])]), key, arch
+    beside = key[torch.randint(keys, (queries,), generator=generator)]
+    query = beside + 2 - low * (1 + 4 * torch.rand(queries, generator=generator))  # the arch is 2.5 to 12 times as high
+    query[1:2] = 50.0
+    return query, key, arch
+
+
+def _draw_equal_places(generator: torch.Generator) -> tuple:
+    query, _, kernel = _draw_kernel(generator)
+    return query, query[:1].expand(len(query) + 1).clone(), kernel
 
 
 def _shares(table: Tensor) -> Tensor:
@@ -60,11 +69,18 @@ def _table(query: Tensor, key: Tensor, kernel: Callable) -> Tensor:
     return kernel(query[:, None] - key)
 
 
+BETWEEN = "A row with a small sum, above 0, is to be divided by its sum too. Only a sum of 0 is to be replaced."
+
 kernel_weights = Exercise(
     "kernel_weights",
     _kernel_weights,
     _draw_kernel,
-    edge=_edge_kernel,
+    edges=(
+        _draw_barely_reached,
+        partial(_draw_barely_reached, low=1e-3),
+        partial(_draw_barely_reached, sizes=ones),
+        _draw_equal_places,
+    ),
     mistakes=(
         Mistake(
             lambda query, key, kernel: _table(query, key, kernel) / _table(query, key, kernel).sum(1, keepdim=True),
@@ -74,7 +90,13 @@ kernel_weights = Exercise(
             lambda query, key, kernel: (
                 _table(query, key, kernel) / _table(query, key, kernel).sum(1, keepdim=True).clamp(min=1)
             ),
-            "A row whose sum lies between 0 and 1 is to be divided by its sum too. Only a sum of 0 is to be replaced.",
+            BETWEEN,
+        ),
+        Mistake(
+            lambda query, key, kernel: (
+                _table(query, key, kernel) / _table(query, key, kernel).sum(1, keepdim=True).clamp(min=0.05)
+            ),
+            BETWEEN,
         ),
         Mistake(
             _table,
@@ -114,12 +136,18 @@ def _leave_one_out(x: Tensor, y: Tensor, bandwidth: Tensor) -> Tensor:
     return torch.stack(answers)
 
 
-def _draw_points(generator: torch.Generator) -> tuple:
-    (points,) = primes(generator, 1)
+def _draw_points(generator: torch.Generator, points: int | None = None) -> tuple:
+    (points,) = [points] if points else primes(generator, 1)
     x = torch.arange(points) + 0.8 * torch.rand(points, generator=generator)
     y = torch.randn(points, generator=generator)
     bandwidth = 0.7 + 0.6 * torch.rand((), generator=generator)
     return x[torch.randperm(points, generator=generator)], y, bandwidth
+
+
+def _draw_equal_points(generator: torch.Generator) -> tuple:
+    """Two of the points lie at the same place."""
+    x, y, bandwidth = _draw_points(generator)
+    return torch.cat([x[:-1], x[:1]]), y, bandwidth
 
 
 def _scores(x: Tensor, bandwidth: Tensor) -> Tensor:
@@ -134,7 +162,16 @@ leave_one_out = Exercise(
     "leave_one_out",
     _leave_one_out,
     _draw_points,
+    edges=(partial(_draw_points, points=2), _draw_equal_points),
+    without=("a loop",),
     mistakes=(
+        Mistake(
+            lambda x, y, bandwidth: (
+                _scores(x, bandwidth).masked_fill(_scores(x, bandwidth) == 0, -math.inf).softmax(1) @ y
+            ),
+            "You hide every score of 0. Another point may lie at the same place: hide the diagonal, whatever stands "
+            "there.",
+        ),
         Mistake(
             lambda x, y, bandwidth: _scores(x, bandwidth).softmax(1) @ y,
             "Each point still sees itself: it is its own nearest key. Hide the diagonal of the scores, by −∞: 0 is the "
@@ -182,15 +219,21 @@ def _widest(frequency: Tensor, share: Tensor) -> Tensor:
     return torch.sqrt(-2 * torch.log(share)) / frequency
 
 
-def _draw_frequency(generator: torch.Generator) -> tuple:
-    (count,) = primes(generator, 1)
-    return 1 + 5 * torch.rand(count, generator=generator), 0.1 + 0.5 * torch.rand((), generator=generator)
+def _draw_frequency(generator: torch.Generator, sizes: Callable = primes, low: float = 0.1, high: float = 0.6) -> tuple:
+    (count,) = sizes(generator, 1)
+    share = low + (high - low) * torch.rand((), generator=generator)
+    return 1 + 5 * torch.rand(count, generator=generator), share
 
 
 widest_bandwidth = Exercise(
     "widest_bandwidth",
     _widest,
     _draw_frequency,
+    edges=(
+        partial(_draw_frequency, sizes=ones),
+        partial(_draw_frequency, low=0.6, high=0.98),
+        partial(_draw_frequency, low=0.01, high=0.05),
+    ),
     mistakes=(
         Mistake(
             lambda frequency, share: torch.exp(-(frequency**2) * share**2 / 2),

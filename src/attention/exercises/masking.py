@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from attention.exercises.exercise import Exercise, Mistake, primes
+from attention.exercises.exercise import Exercise, Mistake, Symptom, primes
 from attention.masks import causal_mask
 
 LENGTHS = (13, 17, 19)
@@ -26,11 +27,28 @@ def _draw_lengths(generator: torch.Generator) -> tuple:
     return torch.randint(length + 1, (batch + 4,), generator=generator), length
 
 
+def _draw_empty_and_full(generator: torch.Generator, length: int = 13) -> tuple:
+    return torch.tensor([0, length, 1])[torch.randperm(3, generator=generator)], length
+
+
+def _up_to(lengths: Tensor, length: int) -> Tensor:
+    return torch.arange(length) < lengths[:, None, None]
+
+
 padding = Exercise(
     "padding",
     _padding,
     _draw_lengths,
+    edges=(_draw_empty_and_full, partial(_draw_empty_and_full, length=1)),
     mistakes=(
+        Mistake(
+            lambda lengths, length: _up_to(lengths.clamp(min=1), length),
+            "A length of 0 has no key that may be seen: its row is all False.",
+        ),
+        Mistake(
+            lambda lengths, length: _up_to(lengths.clamp(max=length - 1), length),
+            "You hide the last key of a row that has no padding. If the length is S, all S keys may be seen.",
+        ),
         Mistake(
             lambda lengths, length: torch.arange(length) <= lengths[:, None, None],
             "One key too many: with a valid length of 3 the positions 0, 1 and 2 may be seen.",
@@ -73,13 +91,27 @@ def _additive(mask: Tensor) -> Tensor:
 
 
 def _draw_mask(generator: torch.Generator) -> tuple:
-    return (torch.rand(_length(generator), 11, generator=generator) < 0.6,)
+    mask = torch.rand(_length(generator), 11, generator=generator) < 0.6
+    mask[0], mask[1] = False, True
+    return (mask,)
+
+
+def _draw_small_mask(generator: torch.Generator) -> tuple:
+    return (torch.rand(1, 1, generator=generator) < 0.5,)
+
+
+FINITE = (
+    "A finite number hides a key only behind scores that are higher, and in a row where nothing may be seen it hides "
+    "nothing. Use −∞."
+)
 
 
 additive = Exercise(
     "additive",
     _additive,
     _draw_mask,
+    edges=(_draw_small_mask,),
+    symptoms=(Symptom(lambda found, expected: bool(found[expected.isinf()].isfinite().any()), FINITE),),
     mistakes=(
         Mistake(
             lambda mask: torch.zeros(mask.shape).masked_fill(mask, -math.inf),
@@ -101,22 +133,6 @@ additive = Exercise(
             lambda mask: mask.float().masked_fill(~mask, -math.inf),
             "Where a key may be seen the score must stay as it is: add 0, not 1.",
         ),
-        Mistake(
-            lambda mask: torch.zeros(mask.shape).masked_fill(~mask, torch.finfo(torch.float32).min),
-            "The lowest finite number is not −∞: a row of nothing else is averaged, though none of it may be seen.",
-        ),
-        Mistake(
-            lambda mask: torch.zeros(mask.shape).masked_fill(~mask, -1e4),
-            "−10⁴ hides a key only behind scores that are higher. Use −∞.",
-        ),
-        Mistake(
-            lambda mask: torch.zeros(mask.shape).masked_fill(~mask, -1e6),
-            "−10⁶ hides a key only behind scores that are higher, and float16 does not have it. Use −∞.",
-        ),
-        Mistake(
-            lambda mask: torch.zeros(mask.shape).masked_fill(~mask, -1e9),
-            "−10⁹ hides a key only behind scores that are higher, and float16 does not have it. Use −∞.",
-        ),
     ),
 )
 
@@ -133,8 +149,8 @@ def _safe_softmax(scores: Tensor, mask: Tensor) -> Tensor:
 def _draw_scores(generator: torch.Generator) -> tuple:
     """Row 0 sees nothing, row 1 everything, the others some.
 
-    Rows 2 to 4 lie far above 0 or below it, and in row 5 the hidden scores lie far above the visible ones: neither must
-    matter.
+    Rows 2 to 4 lie far above 0 or below it, row 6 at −10³⁰, and in row 5 the hidden scores lie far above the visible
+    ones: neither must matter.
     """
     queries, keys = primes(generator, 1)[0] + 4, _length(generator)
     mask = torch.rand(queries, keys, generator=generator) < 0.5
@@ -143,7 +159,12 @@ def _draw_scores(generator: torch.Generator) -> tuple:
     scores = (8 * torch.randn(queries, keys, generator=generator)).round() / 4  # exact in float32, shifted or not
     scores[2:5] += torch.tensor([[1e4], [-1e4], [-2e6]])
     scores[5] += 200.0 * ~mask[5]
+    scores[6] = -1e30
     return scores, mask
+
+
+def _draw_one_score(generator: torch.Generator) -> tuple:
+    return torch.randn(1, 1, generator=generator), torch.rand(1, 1, generator=generator) < 0.5
 
 
 INVERTED = "The polarity: True means that a key may be seen."
@@ -161,19 +182,25 @@ safe_softmax = Exercise(
     "safe_softmax",
     _safe_softmax,
     _draw_scores,
+    edges=(_draw_one_score,),
+    rtol=1e-5,
+    atol=1e-30,
+    symptoms=(
+        Symptom(
+            lambda found, expected: bool((found[expected == 0] != 0).any()),
+            "A key that is hidden has a weight above 0. A number that is filled in hides a key only behind scores that "
+            "are higher: take −∞, or the lowest number of the scores' type.",
+        ),
+        Symptom(
+            lambda found, expected: bool(((found == 0).all(dim=1) & (expected > 0).any(dim=1)).any()),
+            "Some row is all 0, though it sees a key. A number that is filled in hides a key only behind "
+            "scores that are higher: take −∞, or the lowest number of the scores' type.",
+        ),
+    ),
     mistakes=(
         Mistake(
             lambda scores, mask: _filled(scores, mask, -math.inf),
             "Right but for the row that sees nothing: there 0 is divided by 0. Its weights should be 0.",
-        ),
-        Mistake(
-            lambda scores, mask: _filled(scores, mask, -1e6),
-            "−10⁶ hides a key only behind scores that are higher. And in the row that sees nothing all scores became "
-            "the same number, so its weights are equal, and not 0.",
-        ),
-        Mistake(
-            lambda scores, mask: _filled(scores, mask, -1e6) * mask,
-            "−10⁶ hides a key only behind scores that are higher. Fill in the lowest number of the scores' type.",
         ),
         Mistake(
             lambda scores, mask: scores.exp() * mask / (scores.exp() * mask).sum(dim=1, keepdim=True),
@@ -232,7 +259,7 @@ safe_softmax = Exercise(
 )
 
 
-FAINT = 1e-5  # far below a visible weight, and far above the rounding of an output
+FAINT = 1e-12  # far below every tolerance, and far above the rounding of an output in float64
 
 
 def _leaks(model: Callable[[Tensor], Tensor], tokens: Tensor) -> Tensor:
@@ -247,16 +274,18 @@ def _leaks(model: Callable[[Tensor], Tensor], tokens: Tensor) -> Tensor:
 def _draw_model(generator: torch.Generator) -> tuple:
     """A normalised layer of attention whose mask has holes and, at random places, leaks; and a sequence for it.
 
-    Some leaks are plain, some are faint, and some reach only the last component of an output.
+    Some leaks are plain, some are faint, and some reach only the last component of an output. One row of the mask is
+    empty, so that its output does not depend on its own token either.
     """
     width, length = primes(generator, 2)
     width, length = width + 3, length + 8
-    matrices = torch.randn(3, width, width, generator=generator) / width
+    matrices = torch.randn(3, width, width, generator=generator, dtype=torch.float64) / width
     chance = torch.rand(length, length, generator=generator)
     causal = causal_mask(length)
     mask = torch.where(causal, chance < 0.8, chance < 0.1)
-    faint = FAINT * ((chance > 0.95) & ~causal)
-    narrow = 1.0 * ((chance > 0.9) & (chance <= 0.95) & ~causal)
+    mask[torch.randint(length, (), generator=generator)] = False
+    faint = FAINT * ((chance > 0.95) & ~causal).double()
+    narrow = ((chance > 0.9) & (chance <= 0.95) & ~causal).double()
     is_last = torch.arange(width) == width - 1
 
     def model(tokens: Tensor) -> Tensor:
@@ -265,7 +294,16 @@ def _draw_model(generator: torch.Generator) -> tuple:
         weights = (query @ key.T).masked_fill(~mask, -math.inf).softmax(dim=1)
         return (torch.nan_to_num(weights) + faint) @ value + (narrow @ value) * is_last
 
-    return model, torch.randn(length, width, generator=generator)
+    return model, torch.randn(length, width, generator=generator, dtype=torch.float64)
+
+
+def _draw_one_token(generator: torch.Generator) -> tuple:
+    matrix = torch.randn(3, 3, generator=generator, dtype=torch.float64)
+
+    def model(tokens: Tensor) -> Tensor:
+        return tokens @ matrix
+
+    return model, torch.randn(1, 3, generator=generator, dtype=torch.float64)
 
 
 def _differences(model: Callable[[Tensor], Tensor], tokens: Tensor, others: Tensor) -> Tensor:
@@ -274,26 +312,22 @@ def _differences(model: Callable[[Tensor], Tensor], tokens: Tensor, others: Tens
     return torch.stack([model(torch.where(place, others, tokens)) - model(tokens) for place in places], dim=1)
 
 
-def _changes(model: Callable[[Tensor], Tensor], tokens: Tensor, others: Tensor) -> Tensor:
-    return _differences(model, tokens, others).abs().amax(dim=2)
-
-
 def _found(model: Callable[[Tensor], Tensor], tokens: Tensor) -> Tensor:
-    return _changes(model, tokens, -tokens) > 0
+    return (_differences(model, tokens, -tokens) != 0).any(dim=2)
 
 
 ONE_COMPONENT = "You look at one component, or ask that all change: an output has changed if *any* component has."
-MISSES_FAINT_LEAKS = (
-    "You miss the faint leaks: some change an output by less than 0.0001. What is hidden changes by exactly 0, so "
-    "compare without a tolerance. And put in another token altogether: this model begins by normalising each token, "
-    "which takes out a number that is added to all components, and a factor."
-)
 
 leaks = Exercise(
     "leaks",
     _leaks,
     _draw_model,
+    edges=(_draw_one_token,),
     mistakes=(
+        Mistake(
+            lambda model, tokens: _found(model, tokens) | torch.eye(len(tokens), dtype=torch.bool),
+            "You take it for granted that an output depends on its own token. Test it too: one row here sees nothing.",
+        ),
         Mistake(
             lambda model, tokens: _found(model, tokens).T,
             "Rows and columns are exchanged: entry (i, j) is the change of output i when token j changes.",
@@ -318,19 +352,13 @@ leaks = Exercise(
             lambda model, tokens: _differences(model, tokens, -tokens)[:, :, 0] != 0,
             ONE_COMPONENT,
         ),
-        *(
-            Mistake(
-                lambda model, tokens, tolerance=tolerance: _changes(model, tokens, -tokens) > tolerance,
-                MISSES_FAINT_LEAKS,
-            )
-            for tolerance in (1e-2, 1e-4)
-        ),
-        *(
-            Mistake(
-                lambda model, tokens, change=change: _changes(model, tokens, change(tokens)) > 0,
-                MISSES_FAINT_LEAKS,
-            )
-            for change in (lambda token: token + 1, lambda token: token + 100, lambda token: 2 * token)
+    ),
+    symptoms=(
+        Symptom(
+            lambda found, expected: bool((expected & ~found).any() and not (found & ~expected).any()),
+            "You miss the faint leaks: some change an output by less than 10⁻¹⁰. What is hidden changes by exactly 0, "
+            "so compare without a tolerance, and without `isclose`. And put in another token altogether: this model "
+            "begins by normalising each token, which takes out a number that is added to all components, and a factor.",
         ),
     ),
 )

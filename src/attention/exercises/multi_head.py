@@ -1,11 +1,13 @@
 """The exercises of chapter 7, multi-head attention."""
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from attention.exercises.exercise import Exercise, Mistake, primes
+from attention.exercises.exercise import Exercise, Mistake, ones, primes
 from attention.masks import causal_mask
 
 
@@ -14,8 +16,8 @@ def _split_heads(tensor: Tensor, heads: int) -> Tensor:
     return torch.stack([tensor[:, :, head * width : (head + 1) * width] for head in range(heads)], dim=1)
 
 
-def _draw_tokens(generator: torch.Generator) -> tuple:
-    batch, length, heads, width = primes(generator, 4)
+def _draw_tokens(generator: torch.Generator, sizes: Callable = primes) -> tuple:
+    batch, length, heads, width = sizes(generator, 4)
     return torch.randn(batch, length, heads * width, generator=generator), heads
 
 
@@ -41,6 +43,7 @@ split_heads = Exercise(
     "split_heads",
     _split_heads,
     _draw_tokens,
+    edges=(partial(_draw_tokens, sizes=ones),),
     mistakes=(
         Mistake(_viewed, VIEWED + "Cut the width alone, into (B, L, H, D), then transpose."),
         Mistake(
@@ -95,8 +98,8 @@ def _merge_heads(heads: Tensor) -> Tensor:
     return torch.stack([torch.cat(list(sequence), dim=1) for sequence in heads])
 
 
-def _draw_split(generator: torch.Generator) -> tuple:
-    return (torch.randn(primes(generator, 4), generator=generator),)
+def _draw_split(generator: torch.Generator, sizes: Callable = primes) -> tuple:
+    return (torch.randn(sizes(generator, 4), generator=generator),)
 
 
 def _merged_by_view(heads: Tensor) -> Tensor:
@@ -108,6 +111,7 @@ merge_heads = Exercise(
     "merge_heads",
     _merge_heads,
     _draw_split,
+    edges=(partial(_draw_split, sizes=ones),),
     mistakes=(
         Mistake(
             _merged_by_view,
@@ -163,12 +167,18 @@ def _multi_head_attention(tokens: Tensor, in_proj_weight: Tensor, out_weight: Te
     return torch.cat(found, dim=2) @ out_weight.T
 
 
-def _draw_layer(generator: torch.Generator) -> tuple:
-    batch, length, heads, width = primes(generator, 4)
+def _draw_layer(generator: torch.Generator, sizes: Callable = primes) -> tuple:
+    batch, length, heads, width = sizes(generator, 4)
     embed = heads * width
     in_proj_weight = 1.5 * torch.randn(3 * embed, embed, generator=generator) / math.sqrt(embed)
     out_weight = torch.randn(13, embed, generator=generator) / math.sqrt(embed)
     return torch.randn(batch, length, embed, generator=generator), in_proj_weight, out_weight, heads
+
+
+def _draw_high_scores(generator: torch.Generator) -> tuple:
+    """Scores of thousands, whose exponentials are infinite even in float64."""
+    tokens, in_proj_weight, out_weight, heads = _draw_layer(generator)
+    return tokens.double(), 40 * in_proj_weight.double(), out_weight.double(), heads
 
 
 def _attended(
@@ -214,6 +224,13 @@ def _without_softmax(tokens, in_proj_weight, out_weight, heads):
     return found.transpose(1, 2).flatten(2) @ out_weight.T
 
 
+def _with_plain_exponentials(tokens, in_proj_weight, out_weight, heads):
+    query, key, value = (_untransposed(part, heads).transpose(1, 2) for part in _projected(tokens, in_proj_weight))
+    exponentials = (query @ key.mT / math.sqrt(query.size(-1))).exp()
+    found = exponentials / exponentials.sum(dim=-1, keepdim=True) @ value
+    return found.transpose(1, 2).flatten(2) @ out_weight.T
+
+
 def _added(found: Tensor) -> Tensor:
     return found.sum(dim=1)
 
@@ -225,13 +242,23 @@ def _triples(tokens, in_proj_weight, out_weight, heads):
     return found.transpose(1, 2).flatten(2) @ out_weight.T
 
 
+def _eye(width: int, like: Tensor) -> Tensor:
+    return torch.eye(width, dtype=like.dtype)
+
+
 ADDED = "You add the heads. Lay them side by side, (B, L, H · D): adding is left to `out_weight`."
 
 multi_head_attention = Exercise(
     "multi_head_attention",
     _multi_head_attention,
     _draw_layer,
+    edges=(partial(_draw_layer, sizes=ones), _draw_high_scores),
     mistakes=(
+        Mistake(
+            _with_plain_exponentials,
+            "The exponentials of large scores are infinite, and ∞/∞ is NaN. Subtract each row's largest score first, "
+            "as `softmax` does.",
+        ),
         Mistake(
             lambda *layer: _attended(*layer, scale=1 / math.sqrt(layer[0].size(2))),
             "Under your root is E, the width of the model. A product is summed over the D = E / H numbers of one head.",
@@ -334,7 +361,7 @@ multi_head_attention = Exercise(
             "You average the heads' weights, and then all heads look at the same tokens. Each uses its own.",
         ),
         Mistake(
-            lambda *layer: _attended(*layer[:2], torch.eye(layer[0].size(2)), layer[3]),
+            lambda *layer: _attended(*layer[:2], _eye(layer[0].size(2), layer[0]), layer[3]),
             "The heads are merged, and W_o is missing: `out_weight` brings them to its own width.",
         ),
         Mistake(
@@ -351,7 +378,7 @@ multi_head_attention = Exercise(
             ADDED,
         ),
         Mistake(
-            lambda *layer: _attended(*layer[:2], torch.eye(layer[0].size(2) // layer[3]), layer[3], merge=_added),
+            lambda *layer: _attended(*layer[:2], _eye(layer[0].size(2) // layer[3], layer[0]), layer[3], merge=_added),
             ADDED,
         ),
         Mistake(
@@ -367,8 +394,8 @@ def _pack_heads(to_query: Tensor, to_key: Tensor, to_value: Tensor) -> Tensor:
     return torch.cat(rows)
 
 
-def _draw_matrices(generator: torch.Generator) -> tuple:
-    heads, width = primes(generator, 2)
+def _draw_matrices(generator: torch.Generator, sizes: Callable = primes) -> tuple:
+    heads, width = sizes(generator, 2)
     return tuple(torch.randn(heads, heads * width, width, generator=generator) for _ in range(3))
 
 
@@ -381,6 +408,7 @@ pack_heads = Exercise(
     "pack_heads",
     _pack_heads,
     _draw_matrices,
+    edges=(partial(_draw_matrices, sizes=ones),),
     mistakes=(
         Mistake(
             lambda *matrices: torch.cat([torch.cat(list(each), dim=1) for each in matrices]),
@@ -435,8 +463,8 @@ def _contributions(heads: Tensor, out_weight: Tensor) -> Tensor:
     )
 
 
-def _draw_contributions(generator: torch.Generator) -> tuple:
-    heads, length, width = primes(generator, 3)
+def _draw_contributions(generator: torch.Generator, sizes: Callable = primes) -> tuple:
+    heads, length, width = sizes(generator, 3)
     return (
         torch.randn(heads, length, width, generator=generator),
         torch.randn(13, heads * width, generator=generator),
@@ -458,6 +486,8 @@ contributions = Exercise(
     "contributions",
     _contributions,
     _draw_contributions,
+    edges=(partial(_draw_contributions, sizes=ones),),
+    without=("a loop",),
     mistakes=(
         Mistake(
             lambda heads, out_weight: (heads @ _slices(heads, out_weight)).sum(dim=0),

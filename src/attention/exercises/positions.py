@@ -1,11 +1,13 @@
 """The exercises of chapter 8, positions."""
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from attention.exercises.exercise import Exercise, Mistake, primes
+from attention.exercises.exercise import Exercise, Mistake, ones, primes
 
 BASE = 10000.0
 
@@ -21,6 +23,15 @@ def _sinusoids(positions: Tensor, dim: int) -> Tensor:
 def _draw_positions(generator: torch.Generator) -> tuple:
     length, pairs = primes(generator, 2)
     return 60 * torch.rand(length, generator=generator) - 30, 2 * pairs
+
+
+def _draw_whole_positions(generator: torch.Generator) -> tuple:
+    """Whole numbers, 0 among them."""
+    return torch.arange(5.0) - torch.randint(5, (), generator=generator), 6
+
+
+def _draw_one_position(generator: torch.Generator) -> tuple:
+    return 60 * torch.rand(1, generator=generator), 2
 
 
 def _waves(positions: Tensor, dim: int, step: float = 2.0) -> Tensor:
@@ -42,6 +53,7 @@ sinusoids = Exercise(
     "sinusoids",
     _sinusoids,
     _draw_positions,
+    edges=(_draw_whole_positions, _draw_one_position),
     mistakes=(
         Mistake(
             lambda positions, dim: torch.cat([_waves(positions, dim).sin(), _waves(positions, dim).cos()], dim=1),
@@ -96,8 +108,8 @@ def _rotary_scores(query: Tensor, key: Tensor, query_positions: Tensor, key_posi
     return _turned(query, query_positions) @ _turned(key, key_positions).T / math.sqrt(query.size(1))
 
 
-def _draw_rotary(generator: torch.Generator) -> tuple:
-    queries, keys, pairs = primes(generator, 3)
+def _draw_rotary(generator: torch.Generator, sizes: Callable = primes) -> tuple:
+    queries, keys, pairs = sizes(generator, 3)
     query, key = (2 * torch.randn(length, 2 * pairs, generator=generator) for length in (queries, keys))
     return query, key, *(60 * torch.rand(length, generator=generator) - 30 for length in (queries, keys))
 
@@ -120,6 +132,7 @@ rotary_scores = Exercise(
     "rotary_scores",
     _rotary_scores,
     _draw_rotary,
+    edges=(partial(_draw_rotary, sizes=ones),),
     mistakes=(
         Mistake(
             lambda query, key, i, j: _scores(query, key),
@@ -178,20 +191,26 @@ def _mirrored(x: Tensor, positions: Tensor) -> Tensor:
 
 def _with_alibi(scores: Tensor) -> Tensor:
     heads, queries, keys = scores.shape
-    result = scores.clone()
+    result = []
     for head in range(heads):
         slope = 2 ** (-8 * (head + 1) / heads)
         for i in range(queries):
-            for j in range(keys):
-                position = keys - queries + i
-                result[head, i, j] = scores[head, i, j] - slope * abs(position - j)
-    return result
+            position = keys - queries + i
+            result.append(scores[head, i] - torch.tensor([slope * abs(position - j) for j in range(keys)]))
+    return torch.stack(result).reshape(scores.shape)
 
 
 def _draw_scores(generator: torch.Generator) -> tuple:
     queries, keys = sorted(primes(generator, 2))
-    heads = (4, 16, 32)[int(torch.randint(3, (), generator=generator))]
+    heads = (4, 16)[int(torch.randint(2, (), generator=generator))]
     return (torch.randn(heads, queries, keys, generator=generator),)
+
+
+def _draw_shape(generator: torch.Generator, shape: tuple[int, int, int]) -> tuple:
+    return (torch.randn(shape, generator=generator),)
+
+
+SHAPES = (1, 3, 5), (2, 1, 7), (8, 3, 3), (64, 2, 3), (1, 1, 1)  # of edges: few heads and many, one query, no cache
 
 
 def _lowered(scores: Tensor, *, slopes: Tensor | None = None, offset: int | None = None, sign: float = -1.0) -> Tensor:
@@ -221,6 +240,7 @@ with_alibi = Exercise(
     "with_alibi",
     _with_alibi,
     _draw_scores,
+    edges=tuple(partial(_draw_shape, shape=shape) for shape in SHAPES),
     mistakes=(
         Mistake(
             lambda scores: _lowered(scores, offset=0),

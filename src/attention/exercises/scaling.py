@@ -1,11 +1,13 @@
 """The exercises of chapter 3, scaling."""
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from attention.exercises.exercise import Exercise, Mistake, centred, primes
+from attention.exercises.exercise import Exercise, Mistake, centred, ones, primes
 
 
 def _head_weights(query: Tensor, key: Tensor) -> Tensor:
@@ -16,8 +18,8 @@ def _head_weights(query: Tensor, key: Tensor) -> Tensor:
     return torch.stack(heads)
 
 
-def _draw_heads(generator: torch.Generator) -> tuple:
-    heads, queries, keys, width = primes(generator, 4)
+def _draw_heads(generator: torch.Generator, sizes: Callable = primes) -> tuple:
+    heads, queries, keys, width = sizes(generator, 4)
     shapes = (heads, queries, width), (heads, keys, width)
     return tuple(1.5 * torch.randn(shape, generator=generator) for shape in shapes)
 
@@ -30,6 +32,7 @@ head_weights = Exercise(
     "head_weights",
     _head_weights,
     _draw_heads,
+    edges=(partial(_draw_heads, sizes=ones),),
     mistakes=(
         Mistake(
             lambda query, key: _divided_by(math.sqrt(query.size(0) * query.size(2)), query, key),
@@ -110,10 +113,32 @@ def _draw_weights(generator: torch.Generator) -> tuple:
     return ((spread * torch.randn(queries, keys, generator=generator)).softmax(dim=1),)
 
 
+def _draw_small_weights(generator: torch.Generator) -> tuple:
+    """One weight of each row is between 10⁻⁹ and 10⁻⁶."""
+    queries, keys = primes(generator, 2)
+    scores = torch.randn(queries, keys, generator=generator)
+    scores[:, 0] = -15 - 4 * torch.rand(queries, generator=generator)
+    return (scores.softmax(dim=1),)
+
+
+def _draw_one_query(generator: torch.Generator, keys: int = 2) -> tuple:
+    return (torch.randn(1, keys, generator=generator).softmax(dim=1),)
+
+
+def _draw_equal_weights(generator: torch.Generator) -> tuple:
+    return (torch.full(primes(generator, 2), 0.0).softmax(dim=1),)
+
+
+FLOORS = 1e-3, 1e-4, 1e-5  # that someone may put under the weights
+FLOORED = "You put a floor under the weights. The logarithm of a small weight is as large as its score is low."
+
+
 effective_keys = Exercise(
     "effective_keys",
     _effective_keys,
     _draw_weights,
+    edges=(partial(_draw_one_query, keys=1), _draw_small_weights, _draw_equal_weights),
+    without=("torch.special.entr",),
     gradient=centred,
     mistakes=(
         Mistake(
@@ -179,8 +204,10 @@ score_spread = Exercise(
     "score_spread",
     _score_spread,
     _draw_weights,
+    edges=(_draw_one_query, _draw_small_weights),
     gradient=centred,
     mistakes=(
+        *(Mistake(lambda weights, low=low: weights.clamp_min(low).log().std(dim=1), FLOORED) for low in FLOORS),
         Mistake(
             lambda weights: weights.log(),
             "These are the scores, up to a constant for each row. Now take their standard deviation.",

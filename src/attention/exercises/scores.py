@@ -1,14 +1,27 @@
 """The exercises of chapter 2, dot-product scores."""
 
+from collections.abc import Callable
+from functools import partial
+
 import torch
 from torch import Tensor
 
-from attention.exercises.exercise import Exercise, Mistake, primes
+from attention.exercises.exercise import Exercise, Mistake, ones, primes
 
 
-def _draw(generator: torch.Generator) -> tuple:
-    queries, keys, width = primes(generator, 3)
+def _draw(generator: torch.Generator, sizes: Callable = primes) -> tuple:
+    queries, keys, width = sizes(generator, 3)
     return torch.randn(queries, width, generator=generator), torch.randn(keys, width, generator=generator)
+
+
+def _draw_near_and_far(generator: torch.Generator) -> tuple:
+    """The first key is the first query too, and the last key is hundreds of times as long as the others."""
+    query, key = _draw(generator)
+    return query, torch.cat([query[:1], key[1:-1], 300 * key[-1:]])
+
+
+CLAMPED = "You clamp the scores. Long vectors may have scores of any size."
+EDGES = partial(_draw, sizes=ones), _draw_near_and_far
 
 
 def _scores(query: Tensor, key: Tensor) -> Tensor:
@@ -19,6 +32,8 @@ scores = Exercise(
     "scores",
     _scores,
     _draw,
+    edges=EDGES,
+    without=("a loop",),
     mistakes=(
         Mistake(
             lambda query, key: query @ key,
@@ -40,6 +55,10 @@ scores = Exercise(
             lambda query, key: query @ key.T / query.size(1) ** 0.5,
             "You divide by √D. Here the dot products are asked for as they are.",
         ),
+        Mistake(
+            lambda query, key: (query @ key.T).clamp(-50, 50),
+            CLAMPED,
+        ),
     ),
 )
 
@@ -57,6 +76,7 @@ distance_scores = Exercise(
     "distance_scores",
     _distance_scores,
     _draw,
+    edges=EDGES,
     mistakes=(
         Mistake(
             lambda query, key: 2 * _expanded(query, key),
@@ -82,6 +102,10 @@ distance_scores = Exercise(
         Mistake(
             lambda query, key: -0.5 * (query[:, None] - key).norm(dim=-1),
             "This is the distance; the score is made of its square.",
+        ),
+        Mistake(
+            lambda query, key: _expanded(query, key).clamp(-50, 50),
+            CLAMPED,
         ),
     ),
 )

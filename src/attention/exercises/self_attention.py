@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from attention.exercises.exercise import Exercise, Mistake, primes
+from attention.exercises.exercise import Exercise, Mistake, ones, primes
 from attention.functional import scaled_dot_product_attention
 
 
@@ -34,8 +35,8 @@ def _draw_maps(generator: torch.Generator, width: int, head: int) -> list[Tensor
     return [torch.randn(shape, generator=generator) / math.sqrt(width) for shape in shapes]
 
 
-def _draw_sentence(generator: torch.Generator) -> tuple:
-    length, width, head = primes(generator, 3)
+def _draw_sentence(generator: torch.Generator, sizes: Callable = primes) -> tuple:
+    length, width, head = sizes(generator, 3)
     return torch.randn(length, width, generator=generator), *_draw_maps(generator, width, head)
 
 
@@ -43,6 +44,7 @@ self_attention = Exercise(
     "self_attention",
     _self_attention,
     _draw_sentence,
+    edges=(partial(_draw_sentence, sizes=ones),),
     mistakes=(
         Mistake(
             lambda x, w_q, w_k, w_v: _attend(x @ w_q, x @ w_k, x @ w_v, divisor=1.0),
@@ -108,8 +110,8 @@ self_attention = Exercise(
 )
 
 
-def _draw_two_sentences(generator: torch.Generator) -> tuple:
-    target, source, width, head = primes(generator, 4)
+def _draw_two_sentences(generator: torch.Generator, sizes: Callable = primes) -> tuple:
+    target, source, width, head = sizes(generator, 4)
     sentences = [torch.randn(length, width, generator=generator) for length in (target, source)]
     return *sentences, *_draw_maps(generator, width, head)
 
@@ -118,6 +120,7 @@ cross_attention = Exercise(
     "cross_attention",
     _slowly,
     _draw_two_sentences,
+    edges=(partial(_draw_two_sentences, sizes=ones),),
     mistakes=(
         Mistake(
             lambda target, source, w_q, w_k, w_v: _attend(source @ w_q, target @ w_k, target @ w_v),
@@ -186,10 +189,9 @@ def _order_error(model: Callable[[Tensor], Tensor], tokens: Tensor, order: Tenso
     return torch.stack([after[new] - before[old] for new, old in enumerate(order.tolist())])
 
 
-def _draw_model(generator: torch.Generator) -> tuple:
-    """A layer with positions, hence not equivariant; a sentence; and an order that is not its own inverse."""
-    (width,) = primes(generator, 1)
-    length = 13
+def _draw_model(generator: torch.Generator, width: int | None = None, length: int = 13) -> tuple:
+    """A layer with positions, hence not equivariant; a sentence; and an order, not its own inverse if long."""
+    (width,) = [width] if width else primes(generator, 1)
     places = torch.randn(length, width, generator=generator)
     maps = _draw_maps(generator, width, width)[:2]
 
@@ -198,7 +200,7 @@ def _draw_model(generator: torch.Generator) -> tuple:
         return _attend(placed @ maps[0], placed @ maps[1], placed)
 
     order = torch.randperm(length, generator=generator)
-    while torch.equal(order, order.argsort()):
+    while length > 2 and torch.equal(order, order.argsort()):
         order = torch.randperm(length, generator=generator)
     return model, torch.randn(length, width, generator=generator), order
 
@@ -207,6 +209,7 @@ order_error = Exercise(
     "order_error",
     _order_error,
     _draw_model,
+    edges=(partial(_draw_model, width=1, length=1),),
     mistakes=(
         Mistake(
             lambda model, tokens, order: model(tokens[order]) - model(tokens),
@@ -252,9 +255,9 @@ def _previous_map(places: Tensor) -> Tensor:
     return sum(torch.outer(places[place], places[other]) for place, other in enumerate(before)).detach()
 
 
-def _draw_places(generator: torch.Generator) -> tuple:
+def _draw_places(generator: torch.Generator, sizes: Callable = primes) -> tuple:
     """Orthogonal rows of length 1, in a space that is wider than there are places."""
-    length, width = sorted(primes(generator, 2))
+    length, width = sorted(sizes(generator, 2))
     return (torch.linalg.qr(torch.randn(width, length, generator=generator)).Q.T,)
 
 
@@ -262,6 +265,7 @@ previous_map = Exercise(
     "previous_map",
     _previous_map,
     _draw_places,
+    edges=(partial(_draw_places, sizes=ones),),
     mistakes=(
         Mistake(
             lambda places: places.T @ torch.cat([places[1:], places[-1:]]),

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from attention.exercises.exercise import Exercise, Mistake, primes
+from attention.exercises.exercise import Exercise, Mistake, ones, primes
 
 
 def _scores(query: Tensor, key: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
@@ -16,9 +17,8 @@ def _scores(query: Tensor, key: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -
     return torch.stack(rows)
 
 
-def _draw_scorer(generator: torch.Generator) -> tuple:
-    queries, keys, width, key_width = primes(generator, 4)
-    hidden = 13
+def _draw_scorer(generator: torch.Generator, sizes: Callable = primes, hidden: int = 13) -> tuple:
+    queries, keys, width, key_width = sizes(generator, 4)
     shapes = (queries, width), (keys, key_width), (hidden, width), (hidden, key_width), (hidden,)
     return tuple(torch.randn(shape, generator=generator) for shape in shapes)
 
@@ -31,6 +31,8 @@ additive_scores = Exercise(
     "additive_scores",
     _scores,
     _draw_scorer,
+    edges=(partial(_draw_scorer, sizes=ones, hidden=1),),
+    without=("a loop",),
     mistakes=(
         Mistake(
             lambda query, key, W_q, W_k, w_v: sum(map(torch.tanh, _pairs(query, key, W_q, W_k))) @ w_v,
@@ -129,20 +131,38 @@ def _draw_scorers(generator: torch.Generator) -> tuple:
     queries, keys, width = primes(generator, 3)
     order = torch.randperm(len(SCORERS), generator=generator).tolist()
     query, key = (0.3 * torch.randn(n, width, generator=generator) for n in (queries, keys))
-    return [SCORERS[i] for i in order], query, key
+    return [_unnamed(SCORERS[i]) for i in order], query, key
+
+
+def _draw_a_late_difference(generator: torch.Generator) -> tuple:
+    """All queries are alike but the last."""
+    scorers, query, key = _draw_scorers(generator)
+    return scorers, torch.cat([query[:1].expand(len(query) - 1, -1), query[-1:]]), key
+
+
+def _unnamed(scorer: Callable) -> Callable:
+    """The scorer under a name that does not tell which it is."""
+
+    def scores(query: Tensor, key: Tensor) -> Tensor:
+        return scorer(query, key)
+
+    return scores
 
 
 hears_the_query = Exercise(
     "hears_the_query",
     _hears,
     _draw_scorers,
+    edges=(_draw_a_late_difference,),
     mistakes=(
         Mistake(
             lambda scorers, query, key: ~_hears(scorers, query, key),
             "The other way round: True for a scorer whose weights depend on the query.",
         ),
         Mistake(
-            lambda scorers, query, key: torch.tensor([scorer is inside for scorer in scorers]),
+            lambda scorers, query, key: torch.tensor(
+                [torch.equal(scorer(query, key), inside(query, key)) for scorer in scorers]
+            ),
             "Not only the right one hears the query. A tanh after the sum, and a plain product, let it choose too.",
         ),
         Mistake(
@@ -162,10 +182,9 @@ def _context(scores: Tensor, lengths: Tensor, value: Tensor) -> Tensor:
     return torch.stack(rows)
 
 
-def _draw_padded(generator: torch.Generator) -> tuple:
-    batch, queries, width = primes(generator, 3)
-    keys = 13
-    lengths = torch.randint(1, keys, (batch,), generator=generator)
+def _draw_padded(generator: torch.Generator, sizes: Callable = primes, keys: int = 13, shortest: int = 1) -> tuple:
+    batch, queries, width = sizes(generator, 3)
+    lengths = torch.randint(shortest, max(keys, shortest + 1), (batch,), generator=generator)
     value = torch.randn(batch, keys, width, generator=generator)
     return torch.randn(batch, queries, keys, generator=generator), lengths, value
 
@@ -182,6 +201,7 @@ context = Exercise(
     "context",
     _context,
     _draw_padded,
+    edges=(partial(_draw_padded, sizes=ones, keys=1), partial(_draw_padded, shortest=13)),
     mistakes=(
         Mistake(
             lambda scores, lengths, value: scores.softmax(dim=2) @ value,
@@ -212,8 +232,18 @@ context = Exercise(
             lambda scores, lengths, value: (
                 scores.masked_fill(~_is_key(scores, lengths), -math.inf).softmax(dim=1) @ value
             ),
-            "Everything is NaN. That comes of a softmax over the steps (dim 1), of 0 · −∞, or of a score of +∞. Fill "
-            "with −∞ by masked_fill, and let the weights of one step sum to 1 over the states, dim 2.",
+            "Your softmax goes over the steps, dim 1: a state that is hidden from all of them gives NaN. Let the "
+            "weights of one step sum to 1 over the states, dim 2.",
+        ),
+        Mistake(
+            lambda scores, lengths, value: (scores + ~_is_key(scores, lengths) * -math.inf).softmax(dim=2) @ value,
+            "Everything is NaN, as by 0 times −∞. Fill in −∞ by masked_fill, and do not multiply by it.",
+        ),
+        Mistake(
+            lambda scores, lengths, value: (
+                scores.masked_fill(~_is_key(scores, lengths), math.inf).softmax(dim=2) @ value
+            ),
+            "A score of +∞ makes its row NaN. What weighs nothing has a score of −∞.",
         ),
         Mistake(
             lambda scores, lengths, value: _context_up_to(lengths - 1, scores, value),
@@ -227,7 +257,7 @@ context = Exercise(
             lambda scores, lengths, value: (
                 scores.masked_fill(~_is_key(scores, lengths), -math.inf).softmax(dim=2).sum(dim=1, keepdim=True) @ value
             ),
-            "You add up the weights of all queries. Each query has a context of its own: (B, T, H).",
+            "You add up the weights of all queries. Each query has a context of its own: (B, L, H).",
         ),
     ),
 )
@@ -237,8 +267,8 @@ def _alignment(weights: Tensor) -> Tensor:
     return torch.tensor([[max(range(len(row)), key=row.__getitem__) for row in sample] for sample in weights.tolist()])
 
 
-def _draw_weights(generator: torch.Generator) -> tuple:
-    shape = primes(generator, 3)
+def _draw_weights(generator: torch.Generator, sizes: Callable = primes) -> tuple:
+    shape = sizes(generator, 3)
     return (torch.randn(shape, generator=generator).softmax(dim=2),)
 
 
@@ -246,6 +276,7 @@ alignment = Exercise(
     "alignment",
     _alignment,
     _draw_weights,
+    edges=(partial(_draw_weights, sizes=ones),),
     mistakes=(
         Mistake(
             lambda weights: weights.argmax(dim=1),
@@ -294,26 +325,32 @@ def _write(step: Callable, state: Tensor, max_steps: int) -> Tensor:
     return torch.stack(rows)
 
 
-def _draw_decoder(generator: torch.Generator, all_end: bool = False) -> tuple:
-    batch, width, size = primes(generator, 3)
+def _draw_decoder(
+    generator: torch.Generator,
+    sizes: Callable = primes,
+    max_steps: int = 8,
+    all_end: bool = False,
+    writes_padding: bool = False,
+) -> tuple:
+    batch, width, size = sizes(generator, 3)
     table = torch.randn(size + 3, width, generator=generator)  # an embedding for each token
     maps = torch.randn(width, width, generator=generator), torch.randn(width, size + 3, generator=generator)
-    first, last = (0, 5) if all_end else (-3, 5)  # from below -1 a row does not end within the eight steps
+    first, last = (
+        (0, 3) if writes_padding else (0, 5) if all_end else (-3, 5)
+    )  # from below -1 a row does not end within the eight steps
     clock = first + torch.arange(batch) / batch * (last - first) + torch.rand((), generator=generator)
     state = torch.cat([clock[:, None], torch.randn(batch, width, generator=generator)], dim=1)
 
     def step(token: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
         clock, hidden = state[:, :1] + 1, torch.tanh(state[:, 1:] @ maps[0] + table[token])
         logits = torch.sin(hidden @ maps[1])  # between -1 and 1
-        logits[:, [PAD, START]] = -9.0  # never the likeliest
+        logits[:, [PAD, START]] = -9.0  # not the likeliest
+        if writes_padding:
+            logits[:, [PAD]] = torch.where((clock > 4) & (clock <= 5), 2.0, -9.0)  # once, before its end
         logits[:, [END]] = torch.where((clock > 6) & (clock <= 7), 2.0, -9.0)  # once: afterwards a row goes on
         return logits, torch.cat([clock, hidden], dim=1)
 
-    return step, state, 8
-
-
-def _draw_decoder_that_ends(generator: torch.Generator) -> tuple:
-    return _draw_decoder(generator, all_end=True)
+    return step, state, max_steps
 
 
 def _decoded(
@@ -326,6 +363,7 @@ def _decoded(
     keep: bool = True,
     pads: bool = True,
     stops: bool = False,
+    ends: tuple[int, ...] = (END,),
 ) -> Tensor:
     """Greedy decoding of all rows together, or a mistaken one."""
     token = torch.full((len(state),), start)
@@ -336,7 +374,7 @@ def _decoded(
         state = following if keep else state
         token = best if feed else token
         ids.append(best.masked_fill(is_done & pads, PAD))
-        is_done = is_done | (best == END)
+        is_done = is_done | torch.isin(best, torch.tensor(ends))
         if stops and is_done.all():
             break
     return torch.stack(ids, dim=1)
@@ -386,6 +424,10 @@ greedy = Exercise(
             "The end token itself is lost: a row is padded *after* it. Mark a row as ended when its 2 has been kept.",
         ),
         Mistake(
+            lambda step, state, max_steps: _decoded(step, state, max_steps, ends=(PAD, END)),
+            "You take a 0 for an end. A row ends at its 2: before that, a 0 is a token like others.",
+        ),
+        Mistake(
             lambda step, state, max_steps: _decoded(step, state, max_steps).T,
             "Your result is (max_steps, B): a row is an answer, a column a step.",
         ),
@@ -394,5 +436,9 @@ greedy = Exercise(
             "You stop when every row has ended. The result has max_steps columns: after that step they hold 0.",
         ),
     ),
-    edge=_draw_decoder_that_ends,
+    edges=(
+        partial(_draw_decoder, all_end=True),
+        partial(_draw_decoder, writes_padding=True),
+        partial(_draw_decoder, sizes=ones, max_steps=1),
+    ),
 )

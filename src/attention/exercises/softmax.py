@@ -1,11 +1,13 @@
 """The exercises of chapter 4, softmax."""
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from attention.exercises.exercise import Exercise, Mistake, centred, primes
+from attention.exercises.exercise import Exercise, Mistake, Symptom, centred, ones, primes
 
 
 def _stable_softmax(scores: Tensor) -> Tensor:
@@ -32,6 +34,17 @@ def _draw_far_scores(generator: torch.Generator) -> tuple:
     return (scores.scatter_add(1, highest, torch.full(highest.shape, 300.0)),)
 
 
+def _draw_falling_scores(generator: torch.Generator) -> tuple:
+    """Rows without −∞ whose scores fall to some 40 below the largest."""
+    queries, keys = primes(generator, 2)
+    return (torch.linspace(0, -40, keys) + torch.rand(queries, keys, generator=generator),)
+
+
+def _draw_equal_scores(generator: torch.Generator, sizes: Callable = primes) -> tuple:
+    queries, keys = sizes(generator, 2)
+    return (1e4 * torch.randn(queries, 1, generator=generator).expand(queries, keys).contiguous(),)
+
+
 def _of(powers: Tensor) -> Tensor:
     return powers / powers.sum(dim=1, keepdim=True)
 
@@ -40,7 +53,26 @@ stable_softmax = Exercise(
     "stable_softmax",
     _stable_softmax,
     _draw_scores,
-    edge=_draw_far_scores,
+    edges=(
+        _draw_far_scores,
+        _draw_falling_scores,
+        _draw_equal_scores,
+        partial(_draw_equal_scores, sizes=ones),
+    ),
+    without=("PyTorch's softmax",),
+    rtol=1e-5,
+    atol=1e-30,
+    symptoms=(
+        Symptom(
+            lambda found, expected: bool(5e-6 < (found.sum(dim=1) - 1).abs().max() < 0.01),
+            "Your rows do not quite sum to 1. After the shift no sum is 0, so add nothing to it.",
+        ),
+        Symptom(
+            lambda found, expected: bool(torch.isclose(found, expected, atol=1e-4).all()),
+            "Your large weights are right, and the tiny ones are not: either you cut the scores off, or you subtract "
+            "more than the largest score, so that small exponentials are rounded.",
+        ),
+    ),
     mistakes=(
         Mistake(
             lambda scores: _of(scores.exp()),
@@ -59,8 +91,8 @@ stable_softmax = Exercise(
         ),
         Mistake(
             lambda scores: _of((scores - scores.mean(dim=1, keepdim=True)).exp()),
-            "Everything is NaN. Did you subtract a row's mean, or its smallest score? One score of −∞ makes both of "
-            "them −∞. Subtract the largest score.",
+            "You subtract a row's mean, or its smallest score. One score of −∞ makes both of them −∞, and the row NaN. "
+            "Subtract the largest score.",
         ),
         Mistake(
             lambda scores: _of((scores - scores.median(dim=1, keepdim=True).values).exp()),
@@ -108,15 +140,21 @@ def _softmax_jacobian(weights: Tensor) -> Tensor:
     return torch.stack(rows)
 
 
-def _draw_weights(generator: torch.Generator) -> tuple:
-    (keys,) = primes(generator, 1)
+def _draw_weights(generator: torch.Generator, sizes: Callable = primes) -> tuple:
+    (keys,) = sizes(generator, 1)
     return (torch.randn(keys, generator=generator).softmax(0),)
+
+
+def _draw_one_hot(generator: torch.Generator) -> tuple:
+    return (torch.eye(*primes(generator, 1))[0],)
 
 
 softmax_jacobian = Exercise(
     "softmax_jacobian",
     _softmax_jacobian,
     _draw_weights,
+    edges=(partial(_draw_weights, sizes=ones), _draw_one_hot),
+    without=("autograd", "a loop"),
     gradient=centred,
     mistakes=(
         Mistake(
@@ -173,9 +211,14 @@ def _answer_gradient(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     return total / math.sqrt(len(query))
 
 
-def _draw_lookup(generator: torch.Generator) -> tuple:
-    keys, width = primes(generator, 2)
+def _draw_lookup(generator: torch.Generator, sizes: Callable = primes) -> tuple:
+    keys, width = sizes(generator, 2)
     return tuple(torch.randn(shape, generator=generator) for shape in ((width,), (keys, width), (keys,)))
+
+
+def _draw_equal_values(generator: torch.Generator) -> tuple:
+    query, key, value = _draw_lookup(generator)
+    return query, key, value[:1].expand_as(value).clone()
 
 
 def _pulled(query: Tensor, key: Tensor, value: Tensor, scale: float | None = None) -> Tensor:
@@ -193,6 +236,8 @@ answer_gradient = Exercise(
     "answer_gradient",
     _answer_gradient,
     _draw_lookup,
+    edges=(partial(_draw_lookup, sizes=ones), _draw_equal_values),
+    without=("autograd",),
     mistakes=(
         Mistake(
             lambda query, key, value: _pulled(query, key, value) * math.sqrt(len(query)),

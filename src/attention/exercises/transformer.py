@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from attention.exercises.exercise import Exercise, Mistake, primes
+from attention.exercises.exercise import Exercise, Mistake, Symptom, ones, primes
 
 EPS = 1e-5
 
@@ -19,13 +20,18 @@ def _rms_norm(x: Tensor, weight: Tensor) -> Tensor:
     return torch.stack(rows)
 
 
-def _draw_tokens_and_weight(generator: torch.Generator) -> tuple:
-    tokens, width = primes(generator, 2)
+def _draw_tokens_and_weight(generator: torch.Generator, sizes: Callable = primes) -> tuple:
+    tokens, width = sizes(generator, 2)
     shift = 1 + torch.rand((), generator=generator)  # so that the mean matters
     x = torch.randn(tokens, width, generator=generator) + shift
     small = int(torch.randint(tokens, (), generator=generator))  # so that EPS matters
     x[small] *= 0.03 / x[small].square().mean().sqrt()
     return x, torch.randn(width, generator=generator)
+
+
+def _draw_a_token_of_zeros(generator: torch.Generator) -> tuple:
+    x, weight = _draw_tokens_and_weight(generator)
+    return torch.cat([x[:-1], 0 * x[-1:]]), weight
 
 
 def _over_root(x: Tensor, square: Tensor) -> Tensor:
@@ -44,6 +50,7 @@ rms_norm = Exercise(
     "rms_norm",
     _rms_norm,
     _draw_tokens_and_weight,
+    edges=(partial(_draw_tokens_and_weight, sizes=ones), _draw_a_token_of_zeros),
     mistakes=(
         Mistake(
             lambda x, weight: _over_root(_centred(x), _mean_square(_centred(x))) * weight,
@@ -65,9 +72,13 @@ rms_norm = Exercise(
             lambda x, weight: _over_root(x, x.square().mean()) * weight,
             "You take one mean for all tokens together. Each token has its own.",
         ),
-        Mistake(
-            lambda x, weight: x / _mean_square(x).sqrt() * weight,
-            "The 1e-5 is missing or too small, which matters when a token is short. F.rms_norm takes it as eps=1e-5.",
+        *(
+            Mistake(
+                lambda x, weight, eps=eps: x / (_mean_square(x) + eps).sqrt() * weight,
+                "The 1e-5 is missing or too small, which matters when a token is short. F.rms_norm takes it as "
+                "eps=1e-5.",
+            )
+            for eps in (0.0, torch.finfo(torch.float32).eps)
         ),
         Mistake(
             lambda x, weight: x / (_mean_square(x).sqrt() + EPS) * weight,
@@ -102,8 +113,9 @@ def _decoder_block(x: Tensor, memory: Tensor, norm: Layer, attend: Layer, cross:
     return torch.stack(rows)
 
 
-def _draw_block(generator: torch.Generator) -> tuple:
+def _draw_block(generator: torch.Generator, one_token: bool = False) -> tuple:
     tokens, rows, width, hidden = primes(generator, 4)
+    tokens, rows = (1, 1) if one_token else (tokens, rows)
     mix = torch.randn(tokens, tokens, generator=generator).softmax(dim=1)
     up, down = torch.randn(width, hidden, generator=generator), torch.randn(hidden, width, generator=generator)
 
@@ -177,6 +189,7 @@ decoder_block = Exercise(
     "decoder_block",
     _decoder_block,
     _draw_block,
+    edges=(partial(_draw_block, one_token=True),),
     mistakes=(
         Mistake(
             _post_norm,
@@ -229,11 +242,11 @@ def _top_p(probabilities: Tensor, p: float) -> Tensor:
 
 def _draw_probabilities(generator: torch.Generator) -> tuple:
     size = 5 + primes(generator, 1)[0]
-    while True:  # until no rounding decides, and no other rule keeps the same tokens
+    while True:  # until no other rule keeps the same tokens
         probabilities = (1.5 * torch.randn(size, generator=generator)).softmax(dim=0)
         p = 0.5 + 0.4 * torch.rand((), generator=generator).item()
         totals = probabilities.sort(descending=True).values.cumsum(dim=0)
-        clear = (totals - p).abs().min() > 0.01 and totals[0] < p < totals[-3]
+        clear = (totals - p).abs().min() > 1e-4 and totals[0] < p < totals[-3]
         as_compared = (probabilities >= p * probabilities.max()).sum() == (totals < p).sum() + 1
         if clear and not as_compared and probabilities.argmax() < size - 1:
             return probabilities, p
@@ -244,6 +257,49 @@ def _draw_one_likely(generator: torch.Generator) -> tuple:
     probabilities, _ = _draw_probabilities(generator)
     share = 0.5 + 0.4 * torch.rand((), generator=generator).item()
     return probabilities, share * probabilities.max().item()
+
+
+def _draw_near_a_total(generator: torch.Generator, distance: float) -> tuple:
+    """What the likeliest tokens have together lies as far below ``p`` as said."""
+    probabilities, _ = _draw_probabilities(generator)
+    return probabilities, _total(probabilities) + distance
+
+
+def _draw_beside_a_rounded_total(generator: torch.Generator, places: int) -> tuple:
+    """``p`` lies between what the likeliest tokens have together and that number rounded."""
+    probabilities, _ = _draw_probabilities(generator)
+    total = _total(probabilities)
+    return probabilities, (total + round(total, places)) / 2
+
+
+def _total(probabilities: Tensor) -> float:
+    return probabilities.sort(descending=True).values[:3].sum().item()
+
+
+def _draw_a_tie(generator: torch.Generator) -> tuple:
+    """Some of eight tokens that are all as likely: it does not matter which."""
+    return torch.full((8,), 1 / 8), torch.randint(2, 8, (), generator=generator).item() / 8
+
+
+def _draw_an_exact_total(generator: torch.Generator) -> tuple:
+    """The two likeliest tokens have exactly ``p`` together, which float32 can hold."""
+    order = torch.randperm(5, generator=generator)
+    return torch.tensor([8, 4, 2, 1, 1])[order] / 16, 0.75
+
+
+def _draw_one_token(generator: torch.Generator) -> tuple:
+    return torch.ones(1), _draw_probabilities(generator)[1]
+
+
+def _in_any_order_if_alike(kept: Tensor) -> Tensor:
+    found = kept[kept > 0]
+    alike = len(found) > 1 and found.max() == found.min()
+    return kept.detach().sort(descending=True).values if alike else kept
+
+
+def _as_likely_as_the_last(probabilities: Tensor, p: float) -> Tensor:
+    """All tokens that are at least as likely as the last one that is needed."""
+    return _kept(probabilities, probabilities >= probabilities[_likelier(probabilities) < p].min())
 
 
 def _kept(probabilities: Tensor, keep: Tensor) -> Tensor:
@@ -305,11 +361,37 @@ top_p = Exercise(
             "You take a softmax of probabilities. They are not scores: divide those that are kept by their sum.",
         ),
         Mistake(
+            lambda probabilities, p: _kept(probabilities, _likelier(probabilities) <= p),
+            "Where the sum is exactly p, you take one token more. Stop as soon as it has reached p.",
+        ),
+        Mistake(
+            _as_likely_as_the_last,
+            "You keep every token that is as likely as the last one needed. Of equal ones, take only as many as bring "
+            "the sum to p.",
+        ),
+        Mistake(
             _shifted,
             "Where the likeliest token reaches p by itself, you keep none. The likeliest is always kept.",
         ),
     ),
-    edge=_draw_one_likely,
+    edges=(
+        _draw_one_likely,
+        partial(_draw_near_a_total, distance=1e-4),
+        partial(_draw_near_a_total, distance=-1e-4),
+        partial(_draw_beside_a_rounded_total, places=2),
+        partial(_draw_beside_a_rounded_total, places=4),
+        _draw_a_tie,
+        _draw_an_exact_total,
+        _draw_one_token,
+    ),
+    symptoms=(
+        Symptom(
+            lambda found, expected: (found > 0).sum().item() != (expected > 0).sum().item(),
+            "You keep too many tokens or too few. Take them until their probabilities reach p, compared as they are, "
+            "neither rounded nor with a tolerance.",
+        ),
+    ),
+    canonical=_in_any_order_if_alike,
 )
 
 
@@ -335,6 +417,10 @@ def _draw_heads(generator: torch.Generator) -> tuple:
 def _draw_heads_without_the_first(generator: torch.Generator) -> tuple:
     heads, W_o, _ = _draw_heads(generator)
     return heads, W_o, 0
+
+
+def _draw_the_only_head(generator: torch.Generator) -> tuple:
+    return torch.randn(1, 1, 1, generator=generator), torch.randn(1, 1, generator=generator), 0
 
 
 def _joined(heads: Tensor, W_o: Tensor) -> Tensor:
@@ -396,5 +482,5 @@ without_head = Exercise(
             "You put the head's mean in its place. That is a useful test as well, but here the head writes nothing.",
         ),
     ),
-    edge=_draw_heads_without_the_first,
+    edges=(_draw_heads_without_the_first, _draw_the_only_head),
 )

@@ -43,7 +43,7 @@ class TransformerTranslator(nn.Module):
         self.output = nn.Linear(WIDTH, target_size)
 
     def forward(self, source: Tensor, target: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Teacher forcing: logits (B, T, V), and the last block's weights on the source, (B, H, T, S)."""
+        """Teacher forcing: logits (B, L, V), and the last block's weights on the source, (B, H, L, S)."""
         begin = torch.full_like(target[:, :1], BOS)
         return self.decode(torch.cat([begin, target[:, :-1]], dim=1), *self.encode(source, lengths))
 
@@ -55,7 +55,7 @@ class TransformerTranslator(nn.Module):
         return self.encoder_norm(x), mask
 
     def decode(self, tokens: Tensor, memory: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        x = self.embed_target(tokens) + self.position_embedding.weight[: tokens.size(1)]  # (B, T, E)
+        x = self.embed_target(tokens) + self.position_embedding.weight[: tokens.size(1)]  # (B, L, E)
         for block in self.decoder:
             x, weights = block(x, memory, mask, is_causal=True, need_weights=True)
         return self.output(self.decoder_norm(x)), weights

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from attention.arguments import check_floating, check_same, shapes
+from attention.arguments import check_floating, shapes
 
 BLOCK = 2**20  # pairs of a query and a key held at a time: few enough to stay in a processor's cache
 
@@ -35,8 +35,8 @@ def loss_and_gradient(x: Tensor, y: Tensor, w: Tensor, *, leave_one_out: bool = 
         loss (), and gradient of w's shape.
 
     Raises:
-        TypeError: the three are no floating-point tensors of one dtype.
-        ValueError: shapes or devices that do not fit, no points, or a single one that would be left out.
+        TypeError: one of the three is no floating-point tensor.
+        ValueError: shapes that do not fit, no points, or a single one that would be left out.
 
     >>> x, y, w = torch.tensor([0.0, 1.0, 3.0]), torch.tensor([1.0, 2.0, 0.0]), torch.ones(3, requires_grad=True)
     >>> loss, w.grad = loss_and_gradient(x, y, w, leave_one_out=True)
@@ -80,8 +80,6 @@ def _beside(x: Tensor, curvature: Tensor) -> Tensor:
 def _check(x: Tensor, y: Tensor, w: Tensor, leave_one_out: bool) -> None:
     for name, tensor in (("x", x), ("y", y), ("w", w)):
         check_floating(name, tensor)
-    check_same("dtype", x=x, y=y, w=w)
-    check_same("device", x=x, y=y, w=w)
     if x.dim() != 1 or x.shape != y.shape or w.shape not in ((), x.shape):
         raise ValueError(f"x and y must have one shape (n,), and w that or (), found {shapes(x=x, y=y, w=w)}")
     least = 2 if leave_one_out else 1

@@ -41,11 +41,11 @@ def draw(
     Args:
         count: number of sequences.
         generator: the source of random numbers.
-        length: of each sequence, T.
+        length: of each sequence, L.
         periods: the shortest loop and the longest.
 
     Returns:
-        tokens (count, T), and the length of each one's loop, (count, 1).
+        tokens (count, L), and the length of each one's loop, (count, 1).
     """
     shortest, longest = periods
     period = torch.randint(shortest, longest + 1, (count, 1), generator=generator)
@@ -61,19 +61,19 @@ def make(kind: str) -> Transformer:
             ones, and are trained with a head that looks one back from the start, and on loops of one length.
     """
     positions = {"rotary": "rotary", "none": None}.get(kind, "learned")
-    options = {"hidden_dim": 0, "tied": False, "embed_std": 1.0}
+    options = {"feed_forward": None, "tied": False, "embed_std": 1.0}
     return Transformer(SYMBOLS, WIDTH, HEADS, 2, LENGTH, positions, **options)
 
 
 def silence(heads: int | list[int], length: int) -> Tensor:
-    """A mask (1, H, T, T) under which one head, or each of some, sees nothing, and the others what they like."""
+    """A mask (1, H, L, L) under which one head, or each of some, sees nothing, and the others what they like."""
     mask = torch.ones(1, HEADS, length, length, dtype=torch.bool)
     mask[:, heads] = False
     return mask
 
 
 def pin(heads: list[int], back: int, length: int) -> Tensor:
-    """A mask (1, H, T, T) under which some heads see only the token ``back`` places earlier."""
+    """A mask (1, H, L, L) under which some heads see only the token ``back`` places earlier."""
     places = torch.arange(length)
     mask = torch.ones(1, HEADS, length, length, dtype=torch.bool)
     mask[:, heads] = places[:, None] - back == places
@@ -106,7 +106,7 @@ def learn(
         if measured and step % EVERY == 0:
             history.append({"step": step, **measure(model, *measured, masks)})
         tokens, period = (tensor.to(device) for tensor in draw(BATCH, generator, periods=periods))
-        logits = model(tokens, masks)  # (B, T, V)
+        logits = model(tokens, attn_masks=masks)  # (B, L, V)
         loss = cross_entropy(logits.flatten(0, 1), ahead(tokens, period).flatten())
         optimizer.zero_grad()
         loss.backward()
@@ -118,12 +118,12 @@ def learn(
 
 
 def copied(tokens: Tensor, period: Tensor) -> Tensor:
-    """Where the next token can be known: where the present one has been there before; bool (N, T)."""
+    """Where the next token can be known: where the present one has been there before; bool (N, L)."""
     return torch.arange(tokens.size(1), device=tokens.device) >= period
 
 
 def ahead(tokens: Tensor, period: Tensor, by: int = 1) -> Tensor:
-    """The token that stands ``by`` places later in the loop, (N, T), also where the sequence has ended."""
+    """The token that stands ``by`` places later in the loop, (N, L), also where the sequence has ended."""
     places = torch.arange(tokens.size(1), device=tokens.device)
     return tokens.gather(1, (places + by) % period)
 
@@ -139,11 +139,11 @@ def one_back(weights: Tensor, period: Tensor) -> list[float]:
     """Each head's mean weight on the token before, in the first time round, where the second block needs it.
 
     Args:
-        weights: (N, H, T, T), of the first block.
+        weights: (N, H, L, L), of the first block.
         period: (N, 1).
     """
-    before = weights.diagonal(-1, dim1=-2, dim2=-1)  # (N, H, T − 1), for the queries 1, 2, …
-    first = torch.arange(1, weights.size(-1), device=weights.device) < period  # (N, T − 1)
+    before = weights.diagonal(-1, dim1=-2, dim2=-1)  # (N, H, L − 1), for the queries 1, 2, …
+    first = torch.arange(1, weights.size(-1), device=weights.device) < period  # (N, L − 1)
     return [before[:, head][first].mean().item() for head in range(weights.size(1))]
 
 
@@ -151,38 +151,38 @@ def induction(weights: Tensor, period: Tensor) -> list[float]:
     """Each head's mean weight on what followed the present token before, from the second time round.
 
     Args:
-        weights: (N, H, T, T), of the second block.
+        weights: (N, H, L, L), of the second block.
         period: (N, 1).
     """
     places = torch.arange(weights.size(-1), device=weights.device)
-    steps_on = places - places[:, None]  # (T, T), key − query
-    followed = ((steps_on - 1) % period[:, :, None] == 0) & (places > 0)  # (N, T, T); the first followed nothing
-    on_those = (weights * followed[:, None]).sum(-1)  # (N, H, T); later keys have no weight
-    later = places >= period  # (N, T)
+    steps_on = places - places[:, None]  # (L, L), key − query
+    followed = ((steps_on - 1) % period[:, :, None] == 0) & (places > 0)  # (N, L, L); the first followed nothing
+    on_those = (weights * followed[:, None]).sum(-1)  # (N, H, L); later keys have no weight
+    later = places >= period  # (N, L)
     return [on_those[:, head][later].mean().item() for head in range(weights.size(1))]
 
 
 @torch.no_grad()
 def measure(model: Transformer, tokens: Tensor, period: Tensor, masks: dict[int, Tensor] | None = None) -> dict:
     """The ``loss`` and the ``right`` share on what is copied, each head's score: ``one_back``, ``induction``."""
-    loss, right = loss_and_share(model(tokens, masks), tokens, period)
-    first, second = model.weights(tokens, masks)
+    loss, right = loss_and_share(model(tokens, attn_masks=masks), tokens, period)
+    first, second = model.attention_maps(tokens, attn_masks=masks)
     return {"loss": loss, "right": right, "one_back": one_back(first, period), "induction": induction(second, period)}
 
 
 @torch.no_grad()
 def without(model: Transformer, tokens: Tensor, head: int, role: str) -> Tensor:
-    """The logits (N, T, V) of a model whose second block can't see a head of the first in one of its three roles.
+    """The logits (N, L, V) of a model whose second block can't see a head of the first in one of its three roles.
 
     Args:
         model: the model, of two blocks.
-        tokens: (N, T).
+        tokens: (N, L).
         head: of the first block.
         role: ``"query"``, ``"key"`` or ``"value"``.
     """
     mask = silence(head, tokens.size(1)).to(tokens.device)
     first, second = model.blocks
-    x = model.embed(tokens)  # (N, T, E)
+    x = model.embed(tokens)  # (N, L, E)
     lacking, _ = first(x, mask, is_causal=True)
     x, _ = first(x, is_causal=True)
     x, _ = second(x, is_causal=True, **{role: lacking})
@@ -191,17 +191,17 @@ def without(model: Transformer, tokens: Tensor, head: int, role: str) -> Tensor:
 
 @torch.no_grad()
 def averaged(model: Transformer, tokens: Tensor, places: Tensor, number: int, head: int) -> Tensor:
-    """The logits (N, T, V) of a model one of whose heads adds everywhere what it adds on average (mean ablation).
+    """The logits (N, L, V) of a model one of whose heads adds everywhere what it adds on average (mean ablation).
 
     Args:
         model: the model.
-        tokens: (N, T).
-        places: bool (N, T), over which the average is taken.
+        tokens: (N, L).
+        places: bool (N, L), over which the average is taken.
         number: of the block.
         head: of that block.
     """
     mask = silence(head, tokens.size(1)).to(tokens.device)
-    x = model.embed(tokens)  # (N, T, E)
+    x = model.embed(tokens)  # (N, L, E)
     for current, block in enumerate(model.blocks):
         before = x
         x, _ = block(before, is_causal=True)
@@ -217,13 +217,13 @@ def steer(model: Transformer, tokens: Tensor, period: Tensor, heads: list[int], 
 
     Args:
         model: the model.
-        tokens: (N, T).
+        tokens: (N, L).
         period: (N, 1).
         heads: the first block's heads that are made to look ``back``.
         back: how far.
     """
     mask = pin(heads, back, tokens.size(1)).to(tokens.device)
-    said = model(tokens, {0: mask}).argmax(dim=-1)  # (N, T)
+    said = model(tokens, attn_masks={0: mask}).argmax(dim=-1)  # (N, L)
     return (said == ahead(tokens, period, back))[copied(tokens, period)].double().mean().item()
 
 
@@ -266,10 +266,10 @@ def prove(model: Transformer, tokens: Tensor, period: Tensor) -> dict:
     return {
         "back": back,
         "copy": copy,
-        "silenced": [[loss(model(tokens, {block: mask})) for mask in masks] for block in range(2)],
+        "silenced": [[loss(model(tokens, attn_masks={block: mask})) for mask in masks] for block in range(2)],
         "averaged": by_mean(torch.ones_like(tokens, dtype=torch.bool)),
         "averaged_copied": by_mean(copied(tokens, period)),
-        "both_silenced": [loss(model(tokens, {block: both})) for block in range(2)],
+        "both_silenced": [loss(model(tokens, attn_masks={block: both})) for block in range(2)],
         "without": {role: loss(without(model, tokens, back, role)) for role in ("query", "key", "value")},
         "steered": [steer(model, tokens, period, [back], by) for by in BACK],
         "both_steered": [steer(model, tokens, period, [0, 1], by) for by in BACK],

@@ -38,10 +38,10 @@ def draw(count: int, generator: Generator, length: int = LENGTH) -> tuple[Tensor
     Args:
         count: number of sequences.
         generator: the source of random numbers.
-        length: of each sequence, T.
+        length: of each sequence, L.
 
     Returns:
-        tokens (count, T), and the number of symbols in each one's loop, (count, 1).
+        tokens (count, L), and the number of symbols in each one's loop, (count, 1).
     """
     shortest, longest = PERIODS
     period = torch.randint(shortest, longest + 1, (count, 1), generator=generator)
@@ -54,20 +54,20 @@ def draw(count: int, generator: Generator, length: int = LENGTH) -> tuple[Tensor
 def make(kind: str) -> Transformer:
     """The model, with an output of its own and embeddings of standard deviation 1; one of ``KINDS``."""
     positions = {"rotary": "rotary", "ALiBi": "alibi", "none": None}.get(kind, "learned")
-    options = {"hidden_dim": 0, "tied": False, "embed_std": 1.0}
+    options = {"feed_forward": None, "tied": False, "embed_std": 1.0}
     return Transformer(SYMBOLS, WIDTH, HEADS, 2, max(LENGTHS), positions, **options)
 
 
 def read(model: Transformer, tokens: Tensor, start: Tensor) -> Tensor:
-    """The logits (N, T, V) of a model with learned positions, for tokens that stand at the places from ``start`` on.
+    """The logits (N, L, V) of a model with learned positions, for tokens that stand at the places from ``start`` on.
 
     Args:
         model: the model.
-        tokens: (N, T).
+        tokens: (N, L).
         start: the place of each sequence's first token, (N, 1).
     """
-    places = start + torch.arange(tokens.size(1), device=tokens.device)  # (N, T)
-    x = model.token_embedding(tokens) + model.position_embedding(places)  # (N, T, E)
+    places = start + torch.arange(tokens.size(1), device=tokens.device)  # (N, L)
+    x = model.token_embedding(tokens) + model.position_embedding(places)  # (N, L, E)
     for block in model.blocks:
         x, _ = block(x, is_causal=True)
     return model.unembed(x)
@@ -94,7 +94,7 @@ def learn(settings: dict, device: torch.device, steps: int | None = None) -> tup
         tokens, period = (tensor.to(device) for tensor in draw(BATCH, generator))
         if settings["kind"] == "learned, moved":
             start = torch.randint(max(LENGTHS) - LENGTH + 1, (BATCH, 1), generator=generator)
-            logits = read(model, tokens, start.to(device))  # (B, T, V)
+            logits = read(model, tokens, start.to(device))  # (B, L, V)
         else:
             logits = model(tokens)
         loss = cross_entropy(logits.flatten(0, 1), ahead(tokens, period).flatten())
@@ -117,7 +117,7 @@ def right(model: Transformer, length: int, window: int | None = None) -> float:
     device = model.output.weight.device
     tokens, period = (tensor.to(device) for tensor in draw(SEQUENCES, torch.Generator().manual_seed(length), length))
     masks = None if window is None else dict.fromkeys(range(2), window_mask(length, window, device=device))
-    logits = model(tokens, masks)[:, -LENGTH:]  # (N, 32, V)
+    logits = model(tokens, attn_masks=masks)[:, -LENGTH:]  # (N, 32, V)
     return loss_and_share(logits, tokens[:, -LENGTH:], period)[1]
 
 

@@ -22,6 +22,7 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy, pad
 
+from attention.blocks import FeedForward
 from attention.experiments import induction
 from attention.experiments.runs import command, load, one_by_one
 from attention.transformer import Transformer
@@ -33,7 +34,7 @@ FIRST_LOSSES = 5  # kept of each run, so that a test can repeat its beginning
 UNASKED = -100  # the answer where there is no question
 EQUALS, PLUS = 10, 11  # the symbols after the ten digits; a question ends with EQUALS
 
-# Each task draws what the model reads, (N, T), and where it is asked the next symbol, (N, T), as `ask` puts them.
+# Each task draws what the model reads, (N, L), and where it is asked the next symbol, (N, L), as `ask` puts them.
 
 
 def reversing(count: int, generator: Generator, test: bool = False) -> tuple[Tensor, Tensor]:
@@ -126,7 +127,7 @@ def make(settings: dict) -> Transformer:
         max_length=LONGEST,
         positions=None if without == "positions" else "learned",
         norm=RECIPES[settings["recipe"]]["norm"],
-        hidden_dim=0 if without == "feed-forward" else None,
+        feed_forward=None if without == "feed-forward" else FeedForward,
         tied=False,
         embed_std=0.3,
         norm_layer=nn.Identity if "norm" in without else nn.LayerNorm,
@@ -134,10 +135,10 @@ def make(settings: dict) -> Transformer:
 
 
 def read(model: Transformer, tokens: Tensor, without: str) -> Tensor:
-    """The logits (N, T, V) for tokens (N, T). Without a residual, each layer's output takes the place of its input."""
+    """The logits (N, L, V) for tokens (N, L). Without a residual, each layer's output takes the place of its input."""
     if "residual" not in without:
         return model(tokens)
-    x = model.embed(tokens)  # (N, T, E)
+    x = model.embed(tokens)  # (N, L, E)
     for block in model.blocks:
         normed = block.before_attend(x)
         x, _ = block.attend(normed, normed, normed, is_causal=True)
@@ -171,7 +172,7 @@ def learn(settings: dict, device: torch.device, steps: int | None = None) -> tup
         for group in optimizer.param_groups:
             group["lr"] = RATE * min(rising, falling)
         tokens, answers = (tensor.to(device) for tensor in task["draw"](BATCH, generator))
-        logits = read(model, tokens, settings["without"])  # (B, T, V)
+        logits = read(model, tokens, settings["without"])  # (B, L, V)
         loss = cross_entropy(logits.flatten(0, 1), answers.flatten(), ignore_index=UNASKED)
         optimizer.zero_grad()
         loss.backward()
@@ -191,7 +192,7 @@ def test(model: Transformer, settings: dict) -> dict[str, float]:
     """
     questions = TASKS[settings["task"]]["draw"](SEQUENCES, torch.Generator().manual_seed(1), test=True)
     tokens, answers = (tensor.to(model.output.weight.device) for tensor in questions)
-    is_right = read(model, tokens, settings["without"]).argmax(dim=-1) == answers  # (N, T)
+    is_right = read(model, tokens, settings["without"]).argmax(dim=-1) == answers  # (N, L)
     is_asked = answers != UNASKED
     whole = (is_right | ~is_asked).all(dim=1)  # (N,)
     return {"symbols": is_right[is_asked].double().mean().item(), "answers": whole.double().mean().item()}

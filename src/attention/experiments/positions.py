@@ -18,7 +18,7 @@ from torch.nn.functional import cross_entropy
 from attention.experiments.runs import command, load, one_by_one
 from attention.masks import window_mask
 from attention.modules import MultiHeadAttention
-from attention.positions import alibi_bias, rotate, sinusoidal_positions
+from attention.positions import alibi_bias, rotate_heads, sinusoidal_positions
 
 LETTERS = 10
 LENGTH = 32  # of a sequence in training
@@ -63,7 +63,7 @@ class Block(nn.Module):
     def __init__(self, kind: str) -> None:
         super().__init__()
         self.before_attend, self.before_think = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
-        self.attend = MultiHeadAttention(WIDTH, HEADS, rotate=rotate if kind == "rotary" else None)
+        self.attend = MultiHeadAttention(WIDTH, HEADS, process_heads=rotate_heads if kind == "rotary" else None)
         self.think = nn.Sequential(nn.Linear(WIDTH, 2 * WIDTH), nn.GELU(), nn.Linear(2 * WIDTH, WIDTH))
 
     def forward(self, x: Tensor, **options) -> Tensor:
@@ -196,10 +196,10 @@ def larger_base(stretch: float, dim: int, base: float = 10000.0) -> float:
 def _with_larger_base(model: Reader, task: str, length: int) -> float:
     base = larger_base(length / LENGTH, WIDTH // HEADS)
     for block in model.blocks:
-        block.attend.rotate = partial(rotate, base=base)
+        block.attend.process_heads = partial(rotate_heads, base=base)
     share = right(model, task, length)
     for block in model.blocks:
-        block.attend.rotate = rotate
+        block.attend.process_heads = rotate_heads
     return share
 
 

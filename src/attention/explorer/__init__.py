@@ -1,21 +1,24 @@
 """Interactive figures that survive in a static page: every state is computed in Python, JavaScript only draws."""
 
 from attention.explorer.explorer import Explorer, explore
-from attention.explorer.panels import Arrow, Box, bars, curves, diagram, heatmap, plane, tokens
-from attention.explorer.predictions import cell, choice, marker
+from attention.explorer.panels import Arrow, Box, Station, bars, curves, diagram, flow, heatmap, plane, tokens
+from attention.explorer.predictions import cell, choice, marker, sketch
 
 __all__ = [
     "Arrow",
     "Box",
     "Explorer",
+    "Station",
     "bars",
     "cell",
     "choice",
     "curves",
     "diagram",
     "explore",
+    "flow",
     "heatmap",
     "marker",
     "plane",
+    "sketch",
     "tokens",
 ]

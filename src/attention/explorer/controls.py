@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -11,8 +11,8 @@ from ipywidgets.widgets.widget_selection import _Selection
 from traitlets import TraitError
 
 SUPPORTED = (
-    "(min, max[, step]), a list or dict of options, a bool, a str, or an ipywidgets slider, dropdown, checkbox or "
-    "text box"
+    "(min, max[, step]), a list or dict of options, a bool, a str, or an ipywidgets slider, dropdown, row of buttons, "
+    "checkbox or text box"
 )
 
 
@@ -21,7 +21,8 @@ class Control:
     """One control of an explorer.
 
     ``values`` is what the function gets, ``states`` what JSON and the reader's ``state`` hold, ``labels`` what is read;
-    the three run in parallel. A text control has one of each, or the options that it offers.
+    the three run in parallel. A text control has one of each, or the options that it offers. ``look`` is
+    ``"buttons"`` where options are drawn as a row of buttons.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Control:
     initial: int = 0
     range: tuple[float, float, float] | None = None
     convert: Callable[[Any], Any] | None = None
+    look: str = ""
 
     def position(self, state: Any) -> int:
         """Where a state stands among the control's own; numbers may be off by a rounding."""
@@ -57,6 +59,7 @@ class Control:
         """The control as the front end reads it."""
         low, high, step = self.range or (None, None, None)
         bounds = {"min": low, "max": high, "step": step} if self.range else {}
+        look = {"look": self.look} if self.look else {}
         return {
             "name": self.name,
             "label": self.label,
@@ -65,6 +68,7 @@ class Control:
             "labels": list(self.labels),
             "initial": self.initial,
             **bounds,
+            **look,
         }
 
 
@@ -176,7 +180,8 @@ def _options(name: str, options: list | dict, default: Any) -> Control:
 def _selection(name: str, label: str, widget: _Selection) -> Control:
     labels, values = zip(*widget._options_full, strict=True) if widget._options_full else ((), ())
     kind = "range" if isinstance(widget, ipywidgets.SelectionSlider) else "select"
-    return _choice(name, label, kind, labels, values, widget.index or 0)
+    control = _choice(name, label, kind, labels, values, widget.index or 0)
+    return replace(control, look="buttons") if isinstance(widget, ipywidgets.ToggleButtons) else control
 
 
 def _choice(name: str, label: str, kind: str, labels: Sequence[str], values: Sequence, initial: int) -> Control:

@@ -20,9 +20,11 @@ def explore(
     function: Callable,
     /,
     *,
+    title: str = "",
     name: str = "",
     predict: Prediction | None = None,
     print: dict[str, Any] | Sequence[dict[str, Any]] = (),
+    play: str = "",
     **controls: Any,
 ) -> "Explorer":
     """Show what a function returns, with a control for each of its arguments.
@@ -31,16 +33,21 @@ def explore(
     moves where no kernel runs; only a text box waits for a running notebook. Without controls it is a figure.
 
     Args:
-        function: returns a :func:`heatmap`, :func:`bars`, :func:`curves`, :func:`tokens`, :func:`plane` or
-            :func:`diagram`, or a list of them, of the same kinds and shapes in every state.
+        function: returns a :func:`heatmap`, :func:`bars`, :func:`curves`, :func:`tokens`, :func:`plane`,
+            :func:`diagram` or :func:`flow`, or a list of them, of the same kinds and shapes in every state. A list
+            within the list is a group of small multiples: they stand side by side, small, and share their scales.
+        title: a few plain words that say what is seen; the book puts the figure's number before it.
         name: lower-case letters, digits and hyphens: a link ``#name?control=label`` sets these controls, in the page
             and from outside.
-        predict: a question that is answered before the figure is seen: a :func:`choice`, a :func:`cell` or a
-            :func:`marker`.
+        predict: a question that is answered before the figure is seen: a :func:`choice`, a :func:`cell`, a
+            :func:`marker` or a :func:`sketch`.
         print: the state that the printed book shows, or a list of them, each with some controls or all; the one that
             the controls begin at when not given.
+        play: the name of a slider that a page plays by itself, once, when the figure is first seen; not for a reader
+            who wants less motion.
         **controls: for each argument ``(min, max[, step])``, a list or dict of options, a bool, a str, or an
             ipywidget: FloatSlider, FloatLogSlider, IntSlider, SelectionSlider, Dropdown, Checkbox, Text, Combobox, ….
+            ToggleButtons are a list whose few options are drawn as large buttons.
             A control begins at the function's own default, else where ``interact`` would. A Combobox is a text box
             whose options are computed beforehand, so that a static page offers them.
 
@@ -49,35 +56,45 @@ def explore(
 
     Raises:
         TypeError: a control for an argument that the function lacks, an argument without a control or default,
-            something that is not a control, or a state for print that is not a dict.
+            something that is not a control, a title that is not a text, or a state for print that is not a dict.
         ValueError: an empty range, too many states or too much data (with the control to coarsen), a panel whose
             shape changes from state to state, labels that repeat on an axis that panels share, a handle without its
-            controls, a prediction whose answer is the same in every state, a state for print that does not exist, or a
-            name that no link can have.
+            controls, a prediction whose answer is the same in every state, a state for print that does not exist,
+            something to play that is not a slider or would tell the answer of a prediction, or a name that no link can
+            have.
 
     >>> explore(lambda temperature: bars([temperature, 1.0]), temperature=(1, 3)).state
     {'temperature': 2}
     """
+    if not isinstance(title, str):
+        raise TypeError(f"title must be a text, found {title!r}")
     if name and not re.fullmatch("[a-z][a-z0-9-]*", name):
         raise ValueError(f"name must be lower-case letters, digits and hyphens, a letter first, found {name!r}")
     constants = {name: given.value for name, given in controls.items() if isinstance(given, fixed)}
     controls = {name: given for name, given in controls.items() if name not in constants}
     defaults = _check_arguments(function, [*controls, *constants])
     made = [make_control(name, given, defaults[name]) for name, given in controls.items()]
+    _check_play(play, made, predict)
     states = [*print] if isinstance(print, (list, tuple)) else [print]
-    return Explorer(lambda **values: function(**constants, **values), made, name, predict, states)
+    headed = {key: text for key, text in (("title", title), ("name", name), ("play", play)) if text}
+    return Explorer(lambda **values: function(**constants, **values), made, headed, predict, states)
 
 
 class Explorer:
     """A figure with controls; see :func:`explore`, which makes it."""
 
     def __init__(
-        self, function: Callable, controls: list[Control], name: str, predict: Prediction | None, printed: list[dict]
+        self,
+        function: Callable,
+        controls: list[Control],
+        headed: dict[str, str],
+        predict: Prediction | None,
+        printed: list[dict],
     ):
         self._function = function
         self._offered = {control.name: control for control in controls}
         self._controls = dict(self._offered)  # a text that was not offered takes the place of those that were
-        self._name = name
+        self._headed = headed
         self._predict = predict
         self._printed = [self._whole(state) for state in printed]
         state = {control.name: control.states[control.initial] for control in controls}
@@ -150,11 +167,10 @@ class Explorer:
         controls = list(self._controls.values())
         states = compute(self._converted, controls)
         _check_handles(states[0], controls)
-        named = {"name": self._name} if self._name else {}
         printed = {"print": self._printed} if self._printed and self._controls == self._offered else {}
         packed = pack(states, controls)
         return {
-            **named,
+            **self._headed,
             "controls": [control.payload() for control in controls],
             **packed,
             **self._question(states, packed["panels"]),
@@ -219,21 +235,42 @@ class Explorer:
         return f"Explorer({controls})"
 
 
+def _check_play(play: str, controls: list[Control], predict: Prediction | None) -> None:
+    """Raise unless what plays by itself is a slider, and gives no answer away."""
+    sliders = [control.name for control in controls if control.kind == "range"]
+    if play and play not in sliders:
+        raise ValueError(f"play must name a slider, found {play!r}; there is {', '.join(sliders) or 'none'}")
+    if play and predict is not None:
+        raise ValueError(f"play={play!r} would tell the answer of predict: give one of the two")
+
+
 def _check_handles(panels: list[Panel], controls: list[Control]) -> None:
     """Raise where a panel would set a control that there is not, or that has not a state for each query."""
     sizes = {control.name: len(control.values) for control in controls}
     for panel in panels:
-        handle = panel.words.get("handle") or {"name": "", "controls": []}
-        for name in handle["controls"]:
-            if name not in sizes:
-                known = ", ".join(sizes) or "none"
-                raise ValueError(f"the handle {handle['name']!r} moves the control {name!r}; there is {known}")
-        chooser = panel.words.get("control", "")
-        if chooser and sizes.get(chooser) != len(panel.words["queries"]):
-            raise ValueError(
-                f"choosing a query sets the control {chooser!r}: it must have {len(panel.words['queries'])} states, "
-                f"one for each query, found {sizes.get(chooser, 'no such control')}"
-            )
+        words = panel.words
+        for handle in words.get("handles", []):
+            for name in handle["controls"]:
+                if name not in sizes:
+                    known = ", ".join(sizes) or "none"
+                    raise ValueError(f"the handle {handle['name']!r} moves the control {name!r}; there is {known}")
+        if panel.kind == "tokens":
+            _check_chooser(words["control"], "query", len(words["queries"]), sizes)
+        if panel.kind == "flow":
+            _check_chooser(words["control"], "step", words["steps"], sizes)
+            _check_chooser(words["query_control"], "query", words["queries"], sizes)
+        if panel.kind == "heatmap":
+            for name, axis, labels in zip(words["control"], ("row", "column"), ("rows", "columns"), strict=True):
+                _check_chooser(name, axis, len(words[labels]), sizes)
+
+
+def _check_chooser(name: str, what: str, count: int, sizes: dict[str, int]) -> None:
+    """Raise where choosing a query, a row or a column would set a control that has not a state for each of them."""
+    if name and sizes.get(name) != count:
+        raise ValueError(
+            f"choosing a {what} sets the control {name!r}: it must have {count} states, one for each {what}, found "
+            f"{sizes.get(name, 'no such control')}"
+        )
 
 
 def _check_arguments(function: Callable, names: list[str]) -> dict[str, Any]:

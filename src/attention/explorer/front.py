@@ -1,4 +1,4 @@
-"""The front end: some small JavaScript files, joined in order into one script, and one stylesheet."""
+"""The front end: some small JavaScript files and stylesheets, one a panel, joined in order."""
 
 import re
 from pathlib import Path
@@ -8,17 +8,45 @@ FILES = (
     "numbers",
     "elements",
     "reading",
+    "grab",
     "heatmap",
     "bars",
     "curves",
     "tokens",
     "plane",
     "diagram",
+    "flow",
     "controls",
+    "sketch",
+    "guess",
     "prediction",
+    "glide",
+    "plate",
+    "present",
     "frame",
+    "sight",
     "homes",
 )
+STYLES = (
+    "palette",
+    "frame",
+    "controls",
+    "heatmap",
+    "bars",
+    "curves",
+    "plane",
+    "diagram",
+    "flow",
+    "tokens",
+    "prediction",
+    "guess",
+    "sight",
+    "homes",
+    "present",
+)
+
+# How a page says that it is dark: the book, JupyterLab, Colab.
+DARK = ('[data-theme="dark"]', '[data-jp-theme-light="false"]', 'html[theme="dark"]')
 
 
 def script() -> str:
@@ -34,5 +62,26 @@ def script() -> str:
 
 
 def stylesheet() -> str:
-    """The styles of every explorer, and the palette."""
-    return (FOLDER.parent / "explorer.css").read_text(encoding="utf-8")
+    """The palette, and the styles of every explorer."""
+    palette, *styles = ((FOLDER / f"{name}.css").read_text(encoding="utf-8") for name in STYLES)
+    # Whatever is measured in rem grows with the figure alone, while it is presented.
+    grown = re.sub(r"(?<![\w.])(-?[\d.]+)rem\b", r"calc(\1 * var(--rem))", "\n".join(styles))
+    return "\n".join([palette, without_light_dark(palette), grown])
+
+
+def without_light_dark(palette: str) -> str:
+    """The palette's light and its dark colours, for a browser that does not know ``light-dark()``.
+
+    A page that does not say what it is is light there.
+    """
+    colors = re.findall(r"(--[\w-]+): light-dark\((.+?), (.+?)\);", palette)
+    light = "".join(f"{name}: {color};" for name, color, _ in colors)
+    dark = "".join(f"{name}: {color};" for name, _, color in colors)
+    return (
+        "@supports not (color: light-dark(#000, #fff)) {\n"
+        f"{_within(':root')} {{{light}}}\n{_within(*DARK)} {{{dark}}}\n}}"
+    )
+
+
+def _within(*pages: str) -> str:
+    return ", ".join(f"{page}, {page} .attention-explorer" for page in pages)

@@ -22,7 +22,8 @@ def page(payload: dict[str, Any], panels: list[Panel]) -> str:
         HTML that needs no kernel and no network; without the front end it shows tables.
     """
     data = json.dumps(payload, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    plain = "\n".join([*_question(payload), *(PLAIN[panel.kind](panel) for panel in panels)])
+    head = [f'<p class="head">{escape(payload["title"])}</p>'] if payload.get("title") else []
+    plain = "\n".join([*head, *_question(payload), *(PLAIN[panel.kind](panel) for panel in panels)])
     name = f' id="{escape(payload["name"])}"' if payload.get("name") else ""
     return (
         f'<attention-explorer class="attention-explorer"{name}>\n'
@@ -37,7 +38,8 @@ def _question(payload: dict[str, Any]) -> list[str]:
     if not asked:
         return []
     options = f" ({', '.join(asked['options'])})" if asked["kind"] == "option" else ""
-    return [f"<p>{escape(asked['question'])}{escape(options)} Answer: {escape(asked['said'])}.</p>"]
+    said = f"{asked['question']}{options} {asked['said']} {asked['because']}"
+    return [f"<p>{escape(said.rstrip())}</p>"]
 
 
 def _heatmap(panel: Panel) -> str:
@@ -81,30 +83,63 @@ def _cell(value: float, visible: bool, digits: int) -> str:
 
 
 def _curves(panel: Panel) -> str:
-    """Lines as a table of at most so many rows, evenly spaced; points are left to the picture."""
+    """Lines as a table of at most so many rows, evenly spaced; moments and points that are alone in the caption."""
     x = panel.numbers["x"]
     lines_of = [panel.numbers[f"line_{index}"] for index in range(len(panel.words["names"]))]
     kept = np.unique(np.linspace(0, len(x) - 1, min(len(x), MOST_ROWS)).round().astype(int)) if len(x) else []
     lines = [_heads(panel.words["axes"][0], *panel.words["names"])]
     lines += [_row(_shown(x[index]), [line[index] for line in lines_of]) for index in kept]
     note = f" ({len(kept)} of {len(x)} places)" if len(kept) < len(x) else ""
-    return _wrap("curves", panel.words["caption"] + note, lines)
+    return _wrap("curves", panel.words["caption"] + note + _marks(panel), lines)
+
+
+def _marks(panel: Panel) -> str:
+    """Where the moments, and the points that are alone, stand."""
+    words, numbers = panel.words, panel.numbers
+    marks = [
+        f"{name} at {_shown(x)}" for name, x in zip(words["moment_names"], numbers.get("moments", []), strict=True)
+    ]
+    for index, name in enumerate(words["point_names"]):
+        x, y = numbers[f"points_x_{index}"], numbers[f"points_y_{index}"]
+        marks += [f"{name} at {_shown(x[0])}, {_shown(y[0])}"] if len(x) == 1 else []
+    return f"; {', '.join(marks)}" if marks else ""
 
 
 def _plane(panel: Panel) -> str:
-    """Each vector and each point that is alone, with its two numbers."""
+    """Each vector and each point that is alone, with its two numbers, and the strengths of what is joined."""
     words, numbers = panel.words, panel.numbers
     lines = [_heads("", *words["axes"])]
     lines += [_row(name, tip) for name, tip in zip(words["names"], numbers["vectors"], strict=True)]
     for index, name in enumerate(words["point_names"]):
         spots = numbers[f"points_{index}"]
         lines += [_row(name, spots[0])] if len(spots) == 1 else []
-    return _wrap("plane", words["caption"], lines)
+    joined = [
+        f"{start} to {end} {', '.join(_shown(weight) for weight in numbers[f'joins_{index}'])}"
+        for index, (start, end) in enumerate(words["join_names"])
+    ]
+    note = f"; joined: {'; '.join(joined)}" if joined else ""
+    return _wrap("plane", words["caption"] + note, lines)
 
 
 def _diagram(panel: Panel) -> str:
     words = panel.words
     return f"<p>{escape(' '.join(filter(None, [words['caption'], words['alt']])))}</p>"
+
+
+def _flow(panel: Panel) -> str:
+    """A table for each station."""
+    numbers = panel.numbers
+    return f"<p>{escape(panel.words['caption'])}</p>\n" + "\n".join(
+        _matrix(
+            "flow",
+            station | {"caption": " = ".join(filter(None, [station["name"], station["operation"]]))},
+            station["rows"],
+            station["columns"],
+            numbers[f"{index}_values"],
+            numbers.get(f"{index}_mask"),
+        )
+        for index, station in enumerate(panel.words["stations"])
+    )
 
 
 PLAIN = {
@@ -114,6 +149,7 @@ PLAIN = {
     "tokens": _tokens,
     "plane": _plane,
     "diagram": _diagram,
+    "flow": _flow,
 }
 
 

@@ -1,5 +1,6 @@
 """A question before a figure: the reader commits to an answer, then sees; the answer is computed from the figure."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,32 +9,39 @@ import numpy as np
 
 from attention.explorer.panels import Panel
 
+MOST_PLACES = 41  # at which a sketch is drawn and compared
+
 
 @dataclass(frozen=True)
 class Prediction:
-    """A question about one panel in one state; made by :func:`choice`, :func:`cell` or :func:`marker`."""
+    """A question about one panel in one state; made by :func:`choice`, :func:`cell`, :func:`marker`, :func:`sketch`."""
 
     question: str
     kind: str
     answer: Callable[[Panel], Any]
     at: dict[str, Any]
-    panel: int = 0
+    panel: int
+    because: str
     options: tuple[str, ...] = ()
-    row: int = 0
+    about: int | str = 0  # the number of a bar, the name of a line
+
+    def __post_init__(self):
+        if self.because and not self.because.endswith((".", "!", "?")):
+            raise ValueError(f"because must be a whole sentence, found {self.because!r}")
 
     def payload(self, panels: list[Panel], state: dict[str, Any], limits: Sequence[float] | None) -> dict[str, Any]:
         """The question as the front end reads it, with the answer that these panels, those of ``state``, give."""
         panel = panels[self.panel]
         answer = self.answer(panel)
-        shared = {"question": self.question, "kind": self.kind, "panel": self.panel, "state": state, "answer": answer}
-        if self.kind == "option":
-            rows = panel.words.get("labels") or panel.words.get("rows")
-            return {**shared, "options": list(self.options), "rows": rows, "said": answer}
-        if self.kind == "marker":
-            digits = panel.words["digits"]
-            return {**shared, "row": self.row, "limits": list(limits), "said": f"{answer:.{digits}f}".replace("-", "−")}
-        names = _cell_names(panel)
-        return {**shared, "cells": names, "said": names[answer[0]][answer[1]]}
+        shared = {
+            "question": self.question,
+            "kind": self.kind,
+            "panel": self.panel,
+            "state": state,
+            "answer": answer,
+            "because": self.because,
+        }
+        return shared | _PAYLOADS[self.kind](self, panel, answer, limits)
 
 
 def choice(
@@ -41,6 +49,7 @@ def choice(
     options: Sequence[str],
     answer: Callable[[Panel], str | int],
     *,
+    because: str = "",
     panel: int = 0,
     at: dict[str, Any] | None = None,
 ) -> Prediction:
@@ -50,12 +59,13 @@ def choice(
         question: one sentence.
         options: what can be chosen, two or more, all different.
         answer: from the panel to the right option, or its index: computed, not typed in.
+        because: why it is so, one whole sentence; it follows the answer.
         panel: the number of the panel that it is about, from 0.
         at: the state that the question is about; where the explorer begins when not given.
 
     Raises:
         TypeError: an answer that is not a function.
-        ValueError: fewer than two options, or two that are the same.
+        ValueError: fewer than two options, or two that are the same; a reason that is not a sentence.
     """
     options = tuple(map(str, options))
     if len(set(options)) < max(len(options), 2):
@@ -70,61 +80,147 @@ def choice(
             raise ValueError(f"answer must be one of {', '.join(options)}, found {found!r}")
         return found
 
-    return Prediction(question, "option", named, dict(at or {}), panel, options)
+    return Prediction(question, "option", named, dict(at or {}), panel, because, options)
 
 
-def cell(question: str, *, panel: int = 0, at: dict[str, Any] | None = None) -> Prediction:
-    """Ask for the cell of a heatmap, or the bar, with the largest number.
+def cell(question: str, *, because: str = "", panel: int = 0, at: dict[str, Any] | None = None) -> Prediction:
+    """Ask for the cell of a heatmap, or the bar, with the largest number: the reader taps it.
+
+    Where several show the same largest number, each of them is right.
 
     Args:
         question: one sentence.
+        because: as :func:`choice`'s.
         panel: the number of the heatmap or the bars that it is about, from 0.
         at: the state that the question is about; where the explorer begins when not given.
+
+    Raises:
+        ValueError: a reason that is not a sentence.
     """
 
-    def largest(shown: Panel) -> list[int]:
+    def largest(shown: Panel) -> list[list[int]]:
         values = np.where(shown.numbers.get("mask", True), shown.numbers["values"], -np.inf)
-        values = values if values.ndim == 2 else values[:, None]
-        return [int(index) for index in np.unravel_index(np.nanargmax(values), values.shape)]
+        values = np.round(values if values.ndim == 2 else values[:, None], shown.words["digits"])
+        return np.argwhere(values == np.nanmax(values)).tolist()
 
-    return Prediction(question, "cell", largest, dict(at or {}), panel)
+    return Prediction(question, "cell", largest, dict(at or {}), panel, because)
 
 
-def marker(question: str, *, bar: int = 0, panel: int = 0, at: dict[str, Any] | None = None) -> Prediction:
-    """Ask how long a bar is: the reader sets a marker on its track.
+def marker(
+    question: str, *, bar: int = 0, because: str = "", panel: int = 0, at: dict[str, Any] | None = None
+) -> Prediction:
+    """Ask how long a bar is: the reader drags its end.
 
     Args:
         question: one sentence.
         bar: the number of the bar, from 0.
+        because: as :func:`choice`'s.
         panel: the number of the bars that it is about, from 0.
         at: the state that the question is about; where the explorer begins when not given.
+
+    Raises:
+        ValueError: a reason that is not a sentence.
     """
 
     def length(shown: Panel) -> float:
         return float(f"{shown.numbers['values'][bar]:.6g}")
 
-    return Prediction(question, "marker", length, dict(at or {}), panel, row=bar)
+    return Prediction(question, "marker", length, dict(at or {}), panel, because, about=bar)
+
+
+def sketch(
+    question: str, line: str, *, because: str = "", panel: int = 0, at: dict[str, Any] | None = None
+) -> Prediction:
+    """Ask how a line goes: the reader draws it over the horizontal axis.
+
+    Args:
+        question: one sentence.
+        line: the name of the line.
+        because: as :func:`choice`'s.
+        panel: the number of the curves that it is about, from 0.
+        at: the state that the question is about; where the explorer begins when not given.
+
+    Raises:
+        ValueError: a reason that is not a sentence.
+    """
+
+    def heights(shown: Panel) -> list[float | None]:
+        y = shown.numbers[f"line_{shown.words['names'].index(line)}"][_places(shown)]
+        return [float(f"{value:.4g}") if np.isfinite(value) else None for value in y]
+
+    return Prediction(question, "sketch", heights, dict(at or {}), panel, because, about=line)
 
 
 def check_prediction(prediction: Prediction, states: list[list[Panel]]) -> None:
-    """Raise unless the prediction is about a panel that there is, and its answer depends on a control."""
+    """Raise unless the prediction is about something that there is, and its answer depends on a control."""
     if not isinstance(prediction, Prediction):
-        raise TypeError(f"predict must be a choice, a cell or a marker, found {type(prediction).__name__}")
-    kinds = {"option": None, "cell": ("heatmap", "bars"), "marker": ("bars",)}[prediction.kind]
-    count = len(states[0])
+        raise TypeError(f"predict must be a choice, cell, marker or sketch, found {type(prediction).__name__}")
+    kind, count = prediction.kind, len(states[0])
     if not 0 <= prediction.panel < count:
         raise ValueError(f"predict is about panel {prediction.panel}; there are {count}, counted from 0")
-    kind = states[0][prediction.panel].kind
-    if kinds and kind not in kinds:
-        raise ValueError(f"predict asks for a {prediction.kind}: its panel must be {' or '.join(kinds)}, found {kind}")
-    if prediction.kind == "marker" and not 0 <= prediction.row < len(states[0][prediction.panel].words["labels"]):
-        raise ValueError(f"predict is about bar {prediction.row}, which there is not")
+    panel = states[0][prediction.panel]
+    kinds = {"cell": ("heatmap", "bars"), "marker": ("bars",), "sketch": ("curves",)}.get(kind, (panel.kind,))
+    if panel.kind not in kinds:
+        raise ValueError(f"predict asks for a {kind}: its panel must be {' or '.join(kinds)}, found {panel.kind}")
+    if kind == "marker" and not 0 <= prediction.about < len(panel.words["labels"]):
+        raise ValueError(f"predict is about bar {prediction.about}, which there is not")
+    if kind == "sketch":
+        _check_line(prediction.about, panel)
+        return  # a line may stand still: it is hidden, whatever the controls
     answers = [prediction.answer(panels[prediction.panel]) for panels in states]
     if all(answer == answers[0] for answer in answers):
         raise ValueError(f"predict has the answer {answers[0]!r} in every state: it must depend on a control")
 
 
-def _cell_names(panel: Panel) -> list[list[str]]:
+def _check_line(name: str, panel: Panel) -> None:
+    if name not in panel.words["names"]:
+        raise ValueError(f"predict is about the line {name!r}; there is {', '.join(panel.words['names']) or 'none'}")
+    if not np.isfinite(panel.numbers[f"line_{panel.words['names'].index(name)}"]).any():
+        raise ValueError(f"predict is about the line {name!r}, which has no finite number")
+    if len(panel.numbers["x"]) < 2 or not (np.diff(panel.numbers["x"]) > 0).all():
+        raise ValueError("predict asks for a sketch: the x of its curves must be two or more, and rise")
+
+
+def _option_payload(asked: Prediction, panel: Panel, answer: str, limits) -> dict[str, Any]:
+    rows = panel.words.get({"bars": "labels", "heatmap": "rows"}.get(panel.kind, ""), [])
+    return {"options": list(asked.options), "rows": rows, "said": f"The answer is “{answer}”."}
+
+
+def _cell_payload(asked: Prediction, panel: Panel, answer: list[list[int]], limits) -> dict[str, Any]:
     if panel.kind == "bars":
-        return [[label] for label in panel.words["labels"]]
-    return [[f"{row} → {column}" for column in panel.words["columns"]] for row in panel.words["rows"]]
+        names = [[label] for label in panel.words["labels"]]
+    else:
+        names = [[f"{row} → {column}" for column in panel.words["columns"]] for row in panel.words["rows"]]
+    row, column = answer[0]
+    value = panel.numbers["values"][row] if panel.kind == "bars" else panel.numbers["values"][row, column]
+    largest = " and ".join(names[row][column] for row, column in answer)
+    verb = "is" if len(answer) == 1 else "are"
+    return {"cells": names, "said": f"The largest {verb} {largest}: {_shown(value, panel)}."}
+
+
+def _marker_payload(asked: Prediction, panel: Panel, answer: float, limits) -> dict[str, Any]:
+    said = f"It is {_shown(answer, panel)}."
+    return {"row": asked.about, "limits": list(limits), "digits": panel.words["digits"], "said": said}
+
+
+def _sketch_payload(asked: Prediction, panel: Panel, answer: list[float | None], limits) -> dict[str, Any]:
+    x = [float(f"{place:.6g}") for place in panel.numbers["x"][_places(panel)]]
+    axis = panel.words["axes"][0] or "x"
+    known = [index for index, y in enumerate(answer) if y is not None]
+    digits = max(0, math.ceil(2 - math.log10(limits[1] - limits[0])))  # a hundredth of the axis
+    ends = [f"{answer[index]:.{digits}f} at {axis} = {x[index]:.3g}" for index in (known[0], known[-1])]
+    said = f"It goes from {' to '.join(ends)}.".replace("-", "−")
+    return {"line": asked.about, "x": x, "axis": axis, "limits": list(limits), "digits": digits, "said": said}
+
+
+_PAYLOADS = {"option": _option_payload, "cell": _cell_payload, "marker": _marker_payload, "sketch": _sketch_payload}
+
+
+def _places(panel: Panel) -> np.ndarray:
+    """Where a sketch is compared: at each x, or at so many, evenly chosen."""
+    count = len(panel.numbers["x"])
+    return np.unique(np.linspace(0, count - 1, min(count, MOST_PLACES)).round().astype(int))
+
+
+def _shown(value: float, panel: Panel) -> str:
+    return f"{value:.{panel.words['digits']}f}".replace("-", "−")

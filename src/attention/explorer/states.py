@@ -5,6 +5,7 @@ import itertools
 import json
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ MOST_BYTES = 300_000
 # Fields that are drawn, and told in three or two digits, where they hold more numbers than this.
 COARSE = {("curves", "line"): "f2", ("tokens", "values"): "u1"}
 MANY = {"f2": 500, "u1": 20_000}
+
+APART = 0.02  # of a plot's height: lines whose ends lie so far apart, in most states, are named there
 
 
 def compute(function: Callable, controls: Sequence[Control]) -> list[list[Panel]]:
@@ -63,21 +66,28 @@ def pack(states: list[list[Panel]], controls: Sequence[Control]) -> dict[str, An
         ValueError: too much data, with the control to coarsen.
     """
     columns = [[panels[index] for panels in states] for index in range(len(states[0]))]
-    packed = [_pack_panel(panels, controls) for panels in columns]
+    packed = [_pack_panel(panels, _sharing(panels, columns), controls) for panels in columns]
     _check_size(packed, controls)
     idle = _idle(states, controls)
     return {"panels": packed} | ({"idle": _pack_numbers(list(idle), controls)} if idle.any() else {})
 
 
 def as_panels(returned: Any) -> list[Panel]:
-    """The panels that an explorer's function returned: one, or a list; raise a TypeError for anything else."""
-    panels = list(returned) if isinstance(returned, (list, tuple)) else [returned]
-    for panel in panels:
-        if not isinstance(panel, Panel):
-            raise TypeError(
-                "the function must return a heatmap, bars, curves, tokens, plane or diagram, or a list of them, "
-                f"found {type(panel).__name__}"
-            )
+    """The panels that an explorer's function returned: one, or a list, in which a list is a group of small multiples.
+
+    Raises:
+        TypeError: anything else.
+    """
+    panels: list[Panel] = []
+    for group, part in enumerate(returned if isinstance(returned, (list, tuple)) else [returned]):
+        multiples = isinstance(part, (list, tuple))
+        for panel in part if multiples else [part]:
+            if not isinstance(panel, Panel):
+                raise TypeError(
+                    "the function must return a heatmap, bars, curves, tokens, plane, diagram or flow, or a list of "
+                    f"them, found {type(panel).__name__}"
+                )
+            panels.append(replace(panel, group=group) if multiples else panel)
     return panels
 
 
@@ -130,7 +140,7 @@ def _key(panel: Panel) -> tuple:
 
 def _check_alike(first: list[Panel], panels: list[Panel], where: str) -> None:
     """Raise where a state's panels are not of the first state's kinds and shapes."""
-    if [panel.kind for panel in panels] != [panel.kind for panel in first]:
+    if [(panel.kind, panel.group) for panel in panels] != [(panel.kind, panel.group) for panel in first]:
         kinds = [", ".join(panel.kind for panel in some) or "nothing" for some in (first, panels)]
         raise ValueError(f"every state must have the same panels, found {kinds[0]} at first and {kinds[1]} at {where}")
     for number, (one, other) in enumerate(zip(first, panels, strict=True), start=1):
@@ -144,8 +154,17 @@ def _check_alike(first: list[Panel], panels: list[Panel], where: str) -> None:
             )
 
 
-def _pack_panel(panels: list[Panel], controls: Sequence[Control]) -> dict[str, Any]:
-    kind, shared = panels[0].kind, _scales(panels)
+def _sharing(panels: list[Panel], columns: list[list[Panel]]) -> list[Panel]:
+    """All panels, of every state, that have one scale with these: they alone, or their group's of the same kind."""
+    first = panels[0]
+    if first.group is None:
+        return panels
+    alike = (column for column in columns if (column[0].kind, column[0].group) == (first.kind, first.group))
+    return [panel for column in alike for panel in column]
+
+
+def _pack_panel(panels: list[Panel], sharing: list[Panel], controls: Sequence[Control]) -> dict[str, Any]:
+    kind, shared = panels[0].kind, _scales(sharing)
     fields = {
         name: _pack_numbers([panel.numbers[name] for panel in panels], controls, COARSE.get((kind, name.split("_")[0])))
         for name in panels[0].numbers
@@ -155,10 +174,11 @@ def _pack_panel(panels: list[Panel], controls: Sequence[Control]) -> dict[str, A
         values = [word.get(name) for word in words]
         over, kept = _reduce(values, [json.dumps(value) for value in values], controls)
         fields[name] = {"over": over, "items": kept}
-    return {"kind": kind, "fields": fields}
+    group = {} if panels[0].group is None else {"group": panels[0].group}
+    return {"kind": kind, "fields": fields, **group}
 
 
-def _scales(panels: list[Panel]) -> dict[str, list[float]]:
+def _scales(panels: list[Panel]) -> dict[str, Any]:
     """The scales that all states share, where the panels set none: of colours and bars, or of the two axes."""
 
     def values(*starts: str) -> np.ndarray:
@@ -167,15 +187,22 @@ def _scales(panels: list[Panel]) -> dict[str, list[float]]:
 
     kind = panels[0].kind
     if kind == "curves":
+        scales = [panels[0].words[f"{axis}_scale"] for axis in "xy"]
+        limits = _range(values("line", "points_y"), margin=0.05, scale=scales[1])
         return {
-            "x_limits": _range(values("x", "points_x")),
-            "limits": _range(values("line", "points_y"), margin=0.05),
+            "x_limits": _range(values("x", "points_x", "moments"), scale=scales[0]),
+            "limits": limits,
+            "direct": bool(np.mean([_ends_apart(panel, panel.words["limits"] or limits) for panel in panels]) > 0.5),
         }
     if kind == "plane":
-        pairs = [array.reshape(-1, 2) for panel in panels for array in panel.numbers.values()]
+        drawn = ("vectors", "points", "areas")  # lines may lead out of the picture
+        pairs = [a.reshape(-1, 2) for panel in panels for name, a in panel.numbers.items() if name.startswith(drawn)]
         both = np.concatenate([np.zeros((1, 2)), *pairs])
         across, up = (side[np.isfinite(side)] for side in both.T)
-        return {"x_limits": _range(across, margin=0.08), "limits": _range(up, margin=0.08)}
+        most = float(values("joins").max(initial=0.0))
+        return {"x_limits": _range(across, margin=0.08), "limits": _range(up, margin=0.08), "most": _short(most)}
+    if kind == "flow":
+        return {"limits": [_scale(values(name)) for name in panels[0].numbers if name.endswith("values")]}
     return {"limits": _scale(values("values"))} if kind != "diagram" else {}
 
 
@@ -242,10 +269,24 @@ def _scale(values: np.ndarray) -> list[float]:
     return [0.0, 1.0] if low == 0 and high <= 1 else [0.0 if low == 0 else -most, most]
 
 
-def _range(values: np.ndarray, margin: float = 0.0) -> list[float]:
+def _ends_apart(panel: Panel, limits: Sequence[float]) -> bool:
+    """Whether the lines of curves end at the right edge, each at a height of its own, where its name can stand."""
+    x, scale = panel.numbers["x"], np.log if panel.words["y_scale"] == "log" else np.asarray
+    ends = np.array([panel.numbers[f"line_{index}"][-1:] for index in range(len(panel.words["names"]))]).ravel()
+    if not ends.size or x[-1] < x.max():
+        return False
+    low, high = scale(np.array(limits))
+    heights = np.sort((scale(ends) - low) / (high - low))
+    inside = np.isfinite(heights) & (heights > -0.01) & (heights < 1.01)
+    return bool(inside.all() and (np.diff(heights) > APART).all())
+
+
+def _range(values: np.ndarray, margin: float = 0.0, scale: str = "linear") -> list[float]:
     """The lowest and the highest number, a part of their distance further out."""
     if not values.size:
-        return [0.0, 1.0]
+        return [0.0, 1.0] if scale == "linear" else [1.0, 10.0]
+    if scale == "log":
+        return [_short(float(end)) for end in np.exp(_range(np.log(values), margin))]
     low, high = float(values.min()), float(values.max())
     if low == high:
         low, high = low - 0.5, high + 0.5

@@ -1,4 +1,5 @@
 // ------------------------------------------------------------------------------------------------ bars
+// Bars stand on a line at zero; their numbers stand in a column of their own. A bar's end may be a handle.
 
 const SHADES = 6; // of a colour, by which the parts of a bar are told apart
 
@@ -22,14 +23,22 @@ function bars(read, hand) {
   );
   const legend = make("p", { class: "legend" });
   legend.append(...parts.map((name, i) => make("span", { "data-part": name }, make("i", { class: "patch", "data-shade": i % SHADES }), name)));
-  const element = make("div", { class: "bars-box" }, table, ...(parts.length ? [legend] : []));
+  const handles = read.first("handles");
+  const grips = handles.map(() => make("span", { class: "knob", "aria-hidden": "true" }));
+  const hint = hintOf("the end of", handles);
+  const element = make("div", { class: "bars-box" }, table, ...(parts.length ? [legend] : []), ...(handles.length ? [hint] : []));
+  handles.forEach(({ name }, i) => cells[read.first("labels").indexOf(name)].append(grips[i]));
+  cells.at(-1)?.append(make("i", { class: "origin", "aria-hidden": "true" }, "0"));
   let now = null;
   let pinned = null;
 
   function update(state) {
     now = {
+      state,
       values: read("values", state),
+      drawn: read.blend("values", state),
       parts: read("parts", state),
+      drawnParts: read.blend("parts", state),
       labels: read("labels", state),
       masked: read("mask", state),
       axis: read("axis", state),
@@ -40,15 +49,19 @@ function bars(read, hand) {
     const [low, high] = read("limits", state);
     const origin = Math.min(Math.max(0, low), high);
     const part = (value) => Math.min(Math.max((value - low) / (high - low || 1), 0), 1);
+    now.part = part;
+    table.style.setProperty("--origin", part(origin).toFixed(4));
     element.dataset.color = read("color", state);
     setText(caption, now.caption);
     sides.forEach((side, row) => {
       const value = now.values[row];
       const hidden = isHidden(row);
-      const drawn = hidden || Number.isNaN(value) ? origin : value;
+      const drawn = hidden || Number.isNaN(value) ? origin : now.drawn[row];
       const [bar, number] = cells[row].children;
       setText(side, now.labels[row]);
-      fill(cells[row], value, hidden);
+      fill(cells[row], value, hidden, now.digits);
+      bar.toggleAttribute("data-below", drawn < origin);
+      cells[row].style.setProperty("--end", part(drawn).toFixed(4));
       bar.style.setProperty("--from", part(Math.min(drawn, origin)).toFixed(4));
       bar.style.setProperty("--to", part(Math.max(drawn, origin)).toFixed(4));
       bar.toggleAttribute("data-pinned", Boolean(pinned));
@@ -67,10 +80,11 @@ function bars(read, hand) {
   function stack(bar, row, part, origin) {
     let [up, down] = [origin, origin];
     parts.forEach((_, i) => {
-      const value = now.parts[row * parts.length + i];
+      const value = now.drawnParts[row * parts.length + i];
       const start = value < 0 ? (down += value) : up;
       if (value >= 0) up += value;
       const piece = bar.children[i];
+      piece.toggleAttribute("data-below", value < 0);
       piece.style.left = `${(part(start) * 100).toFixed(2)}%`;
       piece.style.width = `${((part(start + Math.abs(value)) - part(start)) * 100).toFixed(2)}%`;
     });
@@ -99,15 +113,39 @@ function bars(read, hand) {
     pieces.forEach((piece) => piece.classList.toggle("on", piece.getAttribute("data-part") === name));
   }
 
+  // -------------------------------------------------------------------------------------------- the handles
+
+  const isDragged = () => element.classList.contains("dragging");
+  handles.forEach(({ name, controls }, i) => {
+    const row = read.first("labels").indexOf(name);
+    const bar = cells[row].firstChild;
+    grab(grips[i], hand, {
+      controls,
+      state: () => now.state,
+      place(state) {
+        const { left, top, width, height } = bar.getBoundingClientRect();
+        return [left + now.part(read("values", state)[row]) * width, top + height / 2];
+      },
+      start: () => element.classList.add("dragging"),
+      moved: (x, y) => hand.tell(`${name}: `, told(now.values[row]), around(x, y, 16)),
+      stop() {
+        element.classList.remove("dragging");
+        hand.hush();
+      },
+    });
+  });
+
   const stop = follow(
     table,
     (target) => {
+      if (isDragged()) return true;
       const line = target.closest?.("tbody tr");
       if (!line || !table.contains(line)) return false;
       point(sides.indexOf(line.firstChild), target.getAttribute("data-part"));
       return true;
     },
     () => {
+      if (isDragged()) return;
       mark(-1);
       markPart(null);
       hand.hush();
@@ -122,5 +160,5 @@ function bars(read, hand) {
     sides.length > 4
       ? ""
       : now.labels.map((label, i) => `${label} ${isHidden(i) ? "masked" : brief(now.values[i], now.digits)}`).join(", ");
-  return { element, update, light, pin, summary, stop, cells: cells.map((cell) => [cell]) };
+  return { element, update, light, pin, summary, stop, legend: parts.length ? legend : null, cells: cells.map((cell) => [cell]) };
 }

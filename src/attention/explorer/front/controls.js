@@ -1,54 +1,107 @@
 // ------------------------------------------------------------------------------------------------ controls
-// Each returns { element, show(index) }; `moved` is called with the new index, `typed` with a new text.
+// Each returns { element, show(index) }; `moved` is called with the new index, `typed` with a new text. A slider under a
+// finger calls `held` with where it is between the states, and `letGo` at the end.
+
+const MOST_SEGMENTS = 7; // states that are all written on a slider
+const MOST_TICKS = 41; // states that are marked
 
 let serial = 0;
 
-function rangeControl(spec, { moved, playing }) {
+function rangeControl(spec, { moved, held, letGo }) {
   const input = make("input", { type: "range", min: spec.min, max: spec.max, step: spec.step });
   const output = make("output");
   const play = make("button", { type: "button", class: "play", "aria-label": `Play ${spec.label}`, "aria-pressed": "false" });
   const last = spec.states.length - 1;
   const index = () => Math.min(Math.max(Math.round((Number(input.value) - spec.min) / spec.step), 0), last);
   const still = matchMedia("(prefers-reduced-motion: reduce)");
+  const inSegments = last > 0 && last < MOST_SEGMENTS && spec.labels.every((label) => label.length <= 4);
+  const segments = make("span", { class: "segments", "aria-hidden": "true" }, ...spec.labels.map((label) => make("i", {}, labelled(label))));
+  const label = make("label", {}, make("span", { class: "name" }, spec.label), make("span", { class: "track" }, input, ...(inSegments ? [segments] : [])), output);
+  const element = make("div", { class: "control" }, label, play);
+  element.dataset.look = inSegments ? "segments" : last < MOST_TICKS ? "ticks" : "track";
+  element.style.setProperty("--steps", String(last || 1));
   let timer = null;
+  let isHeld = false; // by a finger, which it then follows freely
 
   function show(at) {
+    segments.childNodes.forEach((segment, i) => segment.classList.toggle("on", i === at));
+    if (isHeld) return describe(at);
     const value = String(Number((spec.min + at * spec.step).toPrecision(10)));
     if (input.value !== value) input.value = value;
+    describe(at);
+    element.style.setProperty("--at", String(last ? at / last : 0));
+  }
+  function describe(at) {
     input.setAttribute("aria-valuetext", spec.labels[at]);
-    setText(output, typeset(spec.labels[at]));
-    input.style.setProperty("--at", String(last ? at / last : 0));
+    setText(output, labelled(spec.labels[at]));
   }
   function stop() {
     clearInterval(timer);
     timer = null;
     play.setAttribute("aria-pressed", "false");
-    playing(0);
   }
   function start() {
     const pause = Math.min(Math.max(4000 / (last || 1), 60), 700);
-    playing(still.matches ? 0 : pause);
     if (index() === last) moved(0);
     timer = setInterval(() => {
-      if (index() < last) moved(index() + 1);
+      if (index() < last) moved(index() + 1, pause);
       if (index() >= last) stop();
     }, still.matches ? Math.max(pause, 700) : pause);
     play.setAttribute("aria-pressed", "true");
   }
   input.addEventListener("input", () => {
     stop();
-    moved(index());
+    if (!isHeld) return moved(index());
+    const part = Math.min(Math.max((Number(input.value) - spec.min) / spec.step, 0), last);
+    element.style.setProperty("--at", String(last ? part / last : 0));
+    held(part);
   });
+  input.addEventListener("pointerdown", () => {
+    isHeld = true;
+    input.step = "any";
+  });
+  const drop = () => {
+    if (!isHeld) return;
+    const chosen = index();
+    isHeld = false;
+    input.step = String(spec.step);
+    show(chosen);
+    letGo();
+  };
+  for (const end of ["pointerup", "pointercancel", "change", "blur"]) input.addEventListener(end, drop);
   play.addEventListener("click", () => (timer === null ? start() : stop()));
-  const label = make("label", {}, make("span", { class: "name" }, spec.label), input, output);
-  return { element: make("div", { class: "control" }, label, play), input, show, stop };
+  return { element, input, show, stop, start };
+}
+
+/** Play a slider once, when the figure first comes to the middle of the screen, unless a hand is there before. */
+function playWhenSeen(el, control) {
+  const seen = new IntersectionObserver(([entry]) => entry.isIntersecting && (stop(), control.start()), { rootMargin: "-30% 0px" });
+  const stop = () => seen.disconnect();
+  for (const touched of ["pointerdown", "keydown"]) el.addEventListener(touched, stop, { once: true });
+  if (!matchMedia("print, (prefers-reduced-motion: reduce)").matches) seen.observe(el);
+  return stop;
 }
 
 function selectControl(spec, { moved }) {
-  const select = make("select", {}, ...spec.labels.map((label, at) => make("option", { value: at }, label)));
+  const select = make("select", {}, ...spec.labels.map((label, at) => make("option", { value: at }, labelled(label))));
   select.addEventListener("change", () => moved(select.selectedIndex));
   const label = make("label", {}, make("span", { class: "name" }, spec.label), select);
-  return { element: make("div", { class: "control" }, label), input: select, show: (at) => (select.selectedIndex = at) };
+  const pills = spec.look === "buttons" ? drawPills(spec.labels, moved) : [];
+  const element = make("div", { class: "control", "data-look": spec.look }, label, ...(spec.look ? [make("div", { class: "pills", "aria-hidden": "true" }, ...pills)] : []));
+  const show = (at) => {
+    select.selectedIndex = at;
+    pills.forEach((pill, i) => pill.classList.toggle("on", i === at));
+  };
+  return { element, input: select, show };
+}
+
+/** Buttons for the options of a list, which stays for keys and for those who hear the figure. */
+function drawPills(labels, moved) {
+  return labels.map((label, at) => {
+    const pill = make("button", { type: "button", tabindex: -1 }, label);
+    pill.addEventListener("click", () => moved(at));
+    return pill;
+  });
 }
 
 function checkboxControl(spec, { moved }) {

@@ -1,9 +1,19 @@
 // ------------------------------------------------------------------------------------------------ curves
+// Lines have their names at their right ends, where Python found these apart and there is room. A handle is a point that
+// is alone, or a moment: a vertical line whose foot is taken by hand.
 
-/** Where numbers lie in a plot: its box in pixels, and the two maps from numbers to pixels. */
-function scales([x0, x1], [y0, y1], box) {
-  const px = (x) => box.left + ((x - x0) / (x1 - x0 || 1)) * (box.right - box.left);
-  const py = (y) => box.bottom - ((y - y0) / (y1 - y0 || 1)) * (box.bottom - box.top);
+const NAME_SIZE = 13;
+const LINE_HEIGHT = 15;
+const LEAST_NAMED = 300; // pixels of a plot whose lines have their names at their ends
+
+/** How far along an axis a number lies, as a part of it. */
+const along = (value, [low, high], scale) =>
+  scale === "log" ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low || 1);
+
+/** Where numbers lie in a plot: the two maps from numbers to pixels of its box. */
+function scales(xLimits, limits, box, xScale = "linear", yScale = "linear") {
+  const px = (x) => box.left + along(x, xLimits, xScale) * (box.right - box.left);
+  const py = (y) => box.bottom - along(y, limits, yScale) * (box.bottom - box.top);
   return { px, py };
 }
 
@@ -31,40 +41,59 @@ function dots(x, y, px, py) {
   return path;
 }
 
+/** A piece of a line for a legend, with its dashes. */
+const sampleOf = (look, dash) =>
+  make("svg", { class: "sample", viewBox: "0 0 28 8", "aria-hidden": "true" }, make("path", { d: "M0 4H28", class: look, "data-dash": dash }));
+
 function curves(read, hand) {
   const names = read.first("names");
   const pointNames = read.first("point_names");
+  const momentNames = read.first("moment_names");
+  const handles = read.first("handles");
   const frame = make("g", { class: "frame" });
   const ghosts = names.map(() => make("path", { class: "line ghost" }));
   const lines = names.map((name) => make("path", { "data-name": name, class: "line" }));
   const clouds = pointNames.map((name) => make("path", { "data-points": name, class: "points" }));
   const tags = pointNames.map((name) => make("text", { class: "tag" }, name)); // of points that are alone
+  const ends = names.map((name) => make("text", { class: "end" }, name)); // where a line ends, if there is room
+  const moments = momentNames.map((name) => make("g", { class: "moment", "data-name": name }, make("line"), make("text", { class: "tag" }, name), ...names.map(() => make("circle", { class: "bead", r: 4 }))));
+  const grips = handles.map(() => make("circle", { r: 12, "data-color": "ink" }));
   const hair = make("line", { class: "hair", visibility: "hidden" });
   const beads = names.map(() => make("circle", { class: "bead", r: 4, visibility: "hidden" }));
-  const svg = make("svg", { role: "img" }, frame, ...ghosts, ...lines, ...clouds, ...tags, hair, ...beads);
+  const svg = make("svg", { role: "img", class: "plot" }, frame, ...moments, ...ghosts, ...lines, ...clouds, ...tags, ...ends, hair, ...beads, ...grips);
   const cursor = make("div", { class: "cursor", role: "slider", tabindex: 0, "aria-label": "Read the curves at" });
   const key = make("p", { class: "legend" });
   const note = make("p", { class: "coincide" });
   const caption = make("figcaption");
-  const digits = names.map((_, i) => (read.kind(`line_${i}`) === "f2" ? 3 : 4));
   const stage = make("div", { class: "stage" }, svg, ...(names.length ? [cursor] : []));
-  const figure = make("figure", { class: "curves" }, caption, stage, key, note);
+  const hint = hintOf(handles.some(({ name }) => momentNames.includes(name)) ? "the line" : "the point", handles);
+  const figure = make("figure", { class: "curves" }, caption, stage, key, note, hint);
+  const widestName = Math.max(0, ...names.map((name) => textWidth(name, NAME_SIZE, 600)));
   let now = null;
   let pinned = null;
   let at = null; // the place that is read, an index of x
   let plot = null;
+  let wide = 480; // until it is known
 
   function update(state) {
     now = {
+      state,
       caption: read("caption", state),
       x: read("x", state),
       lines: linesOf(state),
+      drawn: names.map((_, i) => read.blend(`line_${i}`, state)),
+      drawnX: read.blend("x", state),
+      drawnPoints: pointNames.map((_, i) => [read.blend(`points_x_${i}`, state), read.blend(`points_y_${i}`, state)]),
       points: pointNames.map((_, i) => [read(`points_x_${i}`, state), read(`points_y_${i}`, state)]),
+      moments: read("moments", state) ?? [],
+      drawnMoments: read.blend("moments", state) ?? [],
       labels: read("axes", state),
       axis: read("axis", state),
       colors: read("colors", state),
       xLimits: read("x_limits", state),
       limits: read("limits", state),
+      xScale: read("x_scale", state),
+      yScale: read("y_scale", state),
     };
     setText(caption, now.caption);
     set(svg, { "aria-label": sentence() });
@@ -82,28 +111,47 @@ function curves(read, hand) {
     const last = now.x.length - 1;
     const said = names.map((name, i) => {
       const line = now.lines[i];
-      return `${name} goes from ${told(line[0], digits[i])} at ${told(now.x[0])} to ${told(line[last], digits[i])} at ${told(now.x[last])}`;
+      return `${name} goes from ${told(line[0])} at ${told(now.x[0])} to ${told(line[last])} at ${told(now.x[last])}`;
     });
-    const counted = pointNames.map((name, i) => `${now.points[i][0].length} points, ${name}`);
-    return `${now.caption || "Curves"}: ${[...said, ...counted].join("; ")}.`;
+    const counted = pointNames.map((name, i) => (isAlone(i) ? placeOf(name) : `${now.points[i][0].length} points, ${name}`));
+    return `${now.caption || "Curves"}: ${[...said, ...counted, ...momentNames.map(placeOf)].join("; ")}.`;
+  }
+
+  const isAlone = (i) => now.points[i][0].length === 1;
+
+  /** A point that is alone, or a moment, in words. */
+  function placeOf(name) {
+    const i = pointNames.indexOf(name);
+    if (i < 0) return `${name} at ${told(now.moments[momentNames.indexOf(name)])}`;
+    return `${name} at ${now.points[i].map(([part]) => told(part)).join(", ")}`;
   }
 
   function draw() {
-    const width = figure.clientWidth || 480;
-    const height = Math.round(Math.min(Math.max(width * 0.5, 180), 280));
-    const box = { left: 46, right: width - 12, top: 10, bottom: height - 38 };
-    const { px, py } = scales(now.xLimits, now.limits, box);
-    plot = { width, box, px, py };
+    const usual = (wide) => (read.small ? Math.round(Math.max(wide * 0.7, 90)) : Math.round(Math.min(Math.max(wide * 0.5, 180), 280)));
+    const [width, height] = hand.room(stage, wide, usual);
+    const isDirect = read.first("direct") && !read.small && width >= LEAST_NAMED && widestName < 0.28 * width;
+    const right = width - (isDirect ? widestName + 16 : 12);
+    const top = read.small ? 8 : now.labels[1] ? 30 : 10;
+    const labels = marksOf(now.limits, now.yScale, read.small ? 2 : 4).map(({ label }) => textWidth(label, 12) + 12);
+    const box = { left: Math.max(read.small ? 30 : 46, ...labels), right, top, bottom: height - (read.small ? 20 : grips.length ? 44 : 38) };
+    const { px, py } = scales(now.xLimits, now.limits, box, now.xScale, now.yScale);
+    plot = { width, box, px, py, isDirect };
     set(svg, { viewBox: `0 0 ${width} ${height}` });
-    const signature = [width, ...now.xLimits, ...now.limits, ...now.labels, ...now.colors].join();
+    const signature = [width, height, ...now.xLimits, ...now.limits, ...now.labels, ...now.colors, hand.isAsked()].join();
     if (signature !== svg.signature) {
       svg.signature = signature;
       drawFrame();
     }
-    lines.forEach((path, i) => set(path, { d: trace(now.x, now.lines[i], px, py) }));
+    lines.forEach((path, i) => set(path, { d: trace(now.drawnX, now.drawn[i], px, py) }));
     ghosts.forEach((path, i) => set(path, { d: pinned ? trace(now.x, pinned[i], px, py) : "" }));
-    clouds.forEach((path, i) => set(path, { d: dots(...now.points[i], px, py) }));
-    tags.forEach((tag, i) => placeTag(tag, now.points[i]));
+    clouds.forEach((path, i) => set(path, { d: dots(...now.drawnPoints[i], px, py) }));
+    tags.forEach((tag, i) => placeTag(tag, now.drawnPoints[i]));
+    if (isDirect) placeEnds();
+    moments.forEach((moment, i) => placeMoment(moment, now.drawnMoments[i]));
+    grips.forEach((grip, i) => {
+      const [x, y] = spotOf(handles[i].name, now.drawnPoints, now.drawnMoments);
+      set(grip, { visibility: Number.isFinite(x + y) ? "visible" : "hidden", cx: Number.isFinite(x) ? x : 0, cy: Number.isFinite(y) ? y : 0 });
+    });
     set(hair, { y1: box.top, y2: box.bottom });
     setText(note, coincidence());
     showHair();
@@ -114,7 +162,46 @@ function curves(read, hand) {
     set(tag, { visibility: seen ? "visible" : "hidden" });
     if (!seen) return;
     const cut = plot.px(x) + 8 + 7 * tag.textContent.length > plot.width; // about 7 pixels a letter
-    set(tag, { "text-anchor": cut ? "end" : "start", x: plot.px(x) + (cut ? -8 : 8), y: plot.py(y) - 6 });
+    const off = grips.length ? 15 : 8;
+    set(tag, { "text-anchor": cut ? "end" : "start", x: plot.px(x) + (cut ? -off : off), y: plot.py(y) - 6 });
+  }
+
+  /** Names of lines at their right ends, as far from one another as they need. */
+  function placeEnds() {
+    const heights = now.drawn.map((line) => plot.py(line[line.length - 1]));
+    const order = heights.map((_, i) => i).sort((a, b) => heights[a] - heights[b]);
+    const placed = [];
+    order.forEach((i) => placed.push(Math.max(heights[i], (placed.at(-1) ?? -Infinity) + LINE_HEIGHT)));
+    for (let k = placed.length - 1, low = plot.box.bottom; k >= 0; k--, low = placed[k + 1] - LINE_HEIGHT) placed[k] = Math.min(placed[k], low);
+    order.forEach((i, k) => set(ends[i], { x: plot.box.right + 8, y: (placed[k] + 4).toFixed(1) }));
+  }
+
+  function placeMoment(moment, x) {
+    const [line, tag, ...dots] = moment.children;
+    const at = plot.px(x);
+    set(line, { x1: at, x2: at, y1: plot.box.top, y2: plot.box.bottom });
+    const cut = at + 8 + 7 * tag.textContent.length > plot.box.right;
+    set(tag, { "text-anchor": cut ? "end" : "start", x: at + (cut ? -6 : 6), y: plot.box.top + 10 });
+    dots.forEach((dot, i) => {
+      const y = heightAt(now.drawn[i], x);
+      set(dot, { cx: at, cy: Number.isFinite(y) ? y : 0, visibility: Number.isFinite(y) ? "inherit" : "hidden" });
+    });
+  }
+
+  /** Where a line passes over a place, in pixels. */
+  function heightAt(line, x) {
+    const i = now.drawnX.findIndex((right) => right >= x);
+    if (i < 0) return NaN;
+    if (i === 0 || now.drawnX[i] === x) return plot.py(line[i]);
+    const [left, right] = [plot.px(now.drawnX[i - 1]), plot.px(now.drawnX[i])];
+    return plot.py(line[i - 1]) + ((plot.px(x) - left) / (right - left)) * (plot.py(line[i]) - plot.py(line[i - 1]));
+  }
+
+  /** Where a handle lies, in pixels: a point, or the foot of a moment. */
+  function spotOf(name, points, times) {
+    const i = pointNames.indexOf(name);
+    if (i < 0) return [plot.px(times[momentNames.indexOf(name)]), plot.box.bottom];
+    return [plot.px(points[i][0][0]), plot.py(points[i][1][0])];
   }
 
   /** Which lines lie on one another: the eye cannot tell. */
@@ -133,42 +220,45 @@ function curves(read, hand) {
   function drawFrame() {
     const { box, px, py } = plot;
     const text = (x, y, anchor, words) => make("text", { x, y, "text-anchor": anchor }, words);
+    const look = ({ value, label }) => (value === 0 ? "zero" : label ? "grid" : "grid minor");
+    const under = box.bottom + (grips.length ? 24 : 16);
     frame.replaceChildren(
-      ...ticks(...now.limits, 4).flatMap((y) => [
-        make("line", { x1: box.left, x2: box.right, y1: py(y), y2: py(y), class: y === 0 ? "zero" : "grid" }),
-        text(box.left - 6, py(y) + 4, "end", told(y)),
+      ...marksOf(now.limits, now.yScale, read.small ? 2 : 4).flatMap((mark) => [
+        make("line", { x1: box.left, x2: box.right, y1: py(mark.value), y2: py(mark.value), class: look(mark) }),
+        text(box.left - 6, py(mark.value) + 4, "end", mark.label),
       ]),
-      ...ticks(...now.xLimits, Math.min(8, (box.right - box.left) / 60)).map((x) =>
-        text(px(x), box.bottom + 16, "middle", told(x)),
-      ),
-      text(box.right, box.bottom + 33, "end", now.labels[0]),
+      ...marksOf(now.xLimits, now.xScale, Math.max(Math.min(8, (box.right - box.left) / 60), 2)).flatMap((mark) => [
+        ...(now.xScale === "log" ? [make("line", { x1: px(mark.value), x2: px(mark.value), y1: box.top, y2: box.bottom, class: look(mark) })] : []),
+        numberBelow(px(mark.value), under, mark.label),
+      ]),
+      ...(read.small ? [] : [text(box.right, under + 16, "end", now.labels[0]), text(4, 12, "start", now.labels[1])]),
     );
     names.forEach((_, i) => {
       const look = { "data-color": now.colors[i], "data-dash": i % 5 };
-      [lines[i], ghosts[i], beads[i]].forEach((part) => set(part, look));
+      [lines[i], ghosts[i], beads[i], ends[i], ...moments.map((moment) => moment.children[i + 2])].forEach((part) => set(part, look));
+      set(ends[i], { visibility: plot.isDirect ? "visible" : "hidden" });
     });
     clouds.forEach((path, i) => set(path, { "data-color": now.colors[names.length + i] }));
     const entry = (name, i, kind) =>
       make(
         "span",
         { "data-color": now.colors[i] },
-        kind === "stroke" ? sample(i % 5) : make("i", { class: "dot", "aria-hidden": "true" }),
+        kind === "stroke" ? sampleOf("line", i % 5) : make("i", { class: "dot", "aria-hidden": "true" }),
         name,
       );
+    const axes = read.small ? [`${now.labels[0]} →`, `${now.labels[1]} ↑`].filter((words) => words.length > 2) : [];
     key.replaceChildren(
-      ...names.map((name, i) => entry(name, i, "stroke")),
-      ...pointNames.map((name, i) => entry(name, names.length + i, "dot")),
+      ...axes.map((words) => make("span", { class: "axis" }, words)),
+      ...names.flatMap((name, i) => (plot.isDirect && !hand.isAsked() ? [] : [entry(name, i, "stroke")])),
+      ...pointNames.flatMap((name, i) => (isAlone(i) ? [] : [entry(name, names.length + i, "dot")])),
     );
-    if (now.labels[1]) key.prepend(make("span", { class: "axis" }, `${now.labels[1]} ↑`));
   }
 
-  /** A piece of a line for the legend, with its dashes. */
-  const sample = (dash) =>
-    make(
-      "svg",
-      { class: "sample", viewBox: "0 0 28 8", "aria-hidden": "true" },
-      make("path", { d: "M0 4H28", class: "line", "data-dash": dash }),
-    );
+  /** A number under its mark, or at the picture's end where it would stand out of it; about 7 pixels a digit. */
+  function numberBelow(x, y, label) {
+    const isCut = x + 3.5 * label.length > plot.width;
+    return make("text", { x: isCut ? plot.width : x, y, "text-anchor": isCut ? "end" : "middle" }, label);
+  }
 
   function showHair() {
     const seen = at === null ? "hidden" : "visible";
@@ -183,10 +273,9 @@ function curves(read, hand) {
 
   function tell() {
     const where = `${now.labels[0] || "x"} = ${told(now.x[at])}: `;
-    const values = names.map((name, i) => `${name} ${told(now.lines[i][at], digits[i])}`).join(", ");
-    const frame = svg.getBoundingClientRect();
+    const values = names.map((name, i) => `${name} ${told(now.lines[i][at])}`).join(", ");
     const heights = now.lines.map((line) => plot.py(line[at])).filter(Number.isFinite);
-    hand.tell(where, values, around(frame.left + plot.px(now.x[at]), frame.top + Math.min(...heights, plot.box.bottom)));
+    hand.tell(where, values, around(...inWindow(svg).to(plot.px(now.x[at]), Math.min(...heights, plot.box.bottom))));
     set(cursor, { "aria-valuenow": at, "aria-valuetext": where + values });
   }
 
@@ -205,7 +294,7 @@ function curves(read, hand) {
   /** Let one line stand out; null for none. */
   function mark(name) {
     figure.classList.toggle("reading", names.includes(name));
-    lines.forEach((line, i) => line.classList.toggle("on", names[i] === name));
+    [lines, ends].forEach((parts) => parts.forEach((part, i) => part.classList.toggle("on", names[i] === name)));
   }
 
   function leave() {
@@ -240,14 +329,14 @@ function curves(read, hand) {
   const stop = follow(
     stage,
     (_, event) => {
+      if (isDragged()) return true;
       if (!names.length) return false;
-      const frame = svg.getBoundingClientRect();
-      const [x, y] = [event.clientX - frame.left, event.clientY - frame.top];
+      const [x, y] = inWindow(svg).from(event.clientX, event.clientY);
       const index = nearest((place) => Math.abs(plot.px(place) - x));
       point(index, closestLine(index, y));
       return true;
     },
-    leave,
+    () => isDragged() || leave(),
   );
   cursor.addEventListener("focus", () => cursor.matches(":focus-visible") && point(at ?? middle()));
   cursor.addEventListener("blur", leave);
@@ -259,13 +348,39 @@ function curves(read, hand) {
     event.preventDefault();
     point(Math.min(Math.max(to, 0), last));
   });
-  const resized = new ResizeObserver(() => now && draw());
-  resized.observe(figure);
+  // -------------------------------------------------------------------------------------------- the handles
+
+  const isDragged = () => figure.classList.contains("dragging");
+  handles.forEach(({ name, controls }, i) =>
+    grab(grips[i], hand, {
+      controls,
+      state: () => now.state,
+      place(state) {
+        const points = pointNames.map((_, k) => [read(`points_x_${k}`, state), read(`points_y_${k}`, state)]);
+        return inWindow(svg).to(...spotOf(name, points, read("moments", state) ?? []));
+      },
+      start() {
+        leave();
+        figure.classList.add("dragging");
+      },
+      moved: (x, y) => hand.tell("", placeOf(name), around(x, y, 16)),
+      stop() {
+        figure.classList.remove("dragging");
+        hand.hush();
+      },
+    }),
+  );
+
+  const lay = () => now && draw();
+  const stopWatching = watchWidth(figure, (found) => {
+    wide = found;
+    lay();
+  });
 
   const pin = (state) => (pinned = state && linesOf(state));
   const stopAll = () => {
     stop();
-    resized.disconnect();
+    stopWatching();
   };
-  return { element: figure, update, light, pin, summary: () => "", stop: stopAll };
+  return { element: figure, update, lay, light, pin, summary: () => (handles.length ? handles.map(({ name }) => placeOf(name)).join(", ") : ""), stop: stopAll, plot: () => plot, legend: key };
 }

@@ -1,7 +1,11 @@
 // ------------------------------------------------------------------------------------------------ diagram
 // Boxes for tensors, with their shapes; arrows for operations. Python says in which row and column a box stands.
 
-const BOX = { padding: 10, label: 15, shape: 12, gapX: 26, gapY: 40 };
+const SIZES = { label: 15, shape: 12 };
+const WIDE = { padding: 10, gapX: 26, gapY: 40, wraps: false };
+const TIGHT = { padding: 6, gapX: 9, gapY: 36, wraps: true }; // where the wide one does not fit
+const LEAST_SCALE = 0.85; // a smaller picture scrolls
+const LINE = 15; // pixels from line to line in a box
 
 /** The width of a text in pixels, about. */
 const textWidth = (() => {
@@ -16,56 +20,69 @@ function diagram(read) {
   const svg = make("svg", { role: "img" });
   const caption = make("figcaption");
   const figure = make("figure", { class: "diagram" }, caption, make("div", { class: "scroller" }, svg));
-  const everything = read.all("boxes").flat();
-  const grid = layout(everything, read.all("arrows").flat());
+  const parts = [read.all("boxes").flat(), read.all("arrows").flat()];
+  const wide = layout(...parts, WIDE);
+  const tight = layout(...parts, TIGHT);
+  let now = null;
+  let width = wide.width; // until it is known
 
   function update(state) {
-    const boxes = read("boxes", state);
-    const arrows = read("arrows", state);
+    now = { boxes: read("boxes", state), arrows: read("arrows", state) };
     setText(caption, read("caption", state));
-    set(svg, { "aria-label": read("alt", state), viewBox: `0 0 ${grid.width} ${grid.height}` });
+    set(svg, { "aria-label": read("alt", state) });
+    draw();
+  }
+
+  function draw() {
+    const { boxes, arrows } = now;
+    const grid = width < wide.width ? tight : wide;
+    set(svg, { viewBox: `0 0 ${grid.width} ${grid.height}` });
     svg.style.width = `${grid.width}px`;
-    svg.style.minWidth = `${0.6 * grid.width}px`;
-    const isDim = boxes.some((box) => box.lit) || arrows.some((arrow) => arrow.lit);
+    svg.style.minWidth = `${LEAST_SCALE * grid.width}px`;
     const places = Object.fromEntries(boxes.map((box) => [box.name, grid.place(box)]));
-    svg.classList.toggle("dim", isDim);
+    const all = Object.values(places);
+    const routes = arrows.map(({ from, to }) => route(places[from], places[to], all));
+    const labels = placeLabels(arrows, routes, all, grid.width);
+    svg.classList.toggle("dim", boxes.some((box) => box.lit) || arrows.some((arrow) => arrow.lit));
     svg.replaceChildren(
-      ...arrows.map((arrow) => drawArrow(arrow, places)),
-      ...boxes.map((box) => drawBox(box, places[box.name])),
+      ...arrows.map((arrow, i) => drawArrow(arrow, routes[i])),
+      ...boxes.map((box) => drawBox(box, places[box.name], grid.linesOf(box))),
+      ...arrows.flatMap((arrow, i) => (arrow.label ? [make("g", { class: look("operation", arrow) }, make("text", labels[i], ...scripted(arrow.label)))] : [])),
     );
   }
 
-  function drawBox(box, at) {
-    const middle = at.left + at.width / 2;
-    const lines = [make("text", { class: "label", x: middle, y: at.top + BOX.padding + 12, "text-anchor": "middle" }, box.label)];
-    if (box.shape) {
-      lines.push(make("text", { class: "shape", x: middle, y: at.top + at.height - BOX.padding, "text-anchor": "middle" }, box.shape));
-    }
+  const look = (kind, part) => (part.lit ? `${kind} lit` : kind);
+
+  function drawBox(box, at, lines) {
+    const words = lines.map((line, i) => {
+      const y = lines.length === 1 ? at.top + at.height / 2 + 5 : at.top + 22 + i * LINE + (i ? 3 : 0);
+      return make("text", { class: i ? "shape" : "label", x: at.left + at.width / 2, y, "text-anchor": "middle" }, ...scripted(line));
+    });
     const frame = make("rect", { x: at.left, y: at.top, width: at.width, height: at.height, rx: 6 });
-    return make("g", { class: box.lit ? "box lit" : "box", "data-box": box.name, "data-color": box.color }, frame, ...lines);
+    return make("g", { class: look("box", box), "data-box": box.name, "data-color": box.color }, frame, ...words);
   }
 
-  function drawArrow(arrow, places) {
-    const [from, to] = [places[arrow.from], places[arrow.to]];
-    const { path, labelAt, tip, angle } = route(from, to, Object.values(places));
+  function drawArrow(arrow, { path, tip, angle }) {
     const turn = `translate(${tip[0].toFixed(1)} ${tip[1].toFixed(1)}) rotate(${((angle * 180) / Math.PI).toFixed(1)})`;
-    const parts = [make("path", { d: path }), make("polygon", { points: "0,0 -9,4.5 -9,-4.5", transform: turn })];
-    if (arrow.label) {
-      parts.push(make("text", { x: labelAt[0], y: labelAt[1], "text-anchor": labelAt[2] }, arrow.label));
-    }
-    return make("g", { class: arrow.lit ? "operation lit" : "operation", "data-arrow": `${arrow.from} ${arrow.to}` }, ...parts);
+    const shapes = [make("path", { d: path }), make("polygon", { points: "0,0 -9,4.5 -9,-4.5", transform: turn })];
+    return make("g", { class: look("operation", arrow), "data-arrow": `${arrow.from} ${arrow.to}` }, ...shapes);
   }
 
-  return { element: figure, update, summary: () => "" };
+  const stop = watchWidth(figure, (found) => {
+    width = found;
+    if (now) draw();
+  });
+  return { element: figure, update, summary: () => "", stop };
 }
 
 /** Where the rows and columns of a diagram lie, wide enough for every state of it. */
-function layout(boxes, arrows) {
-  const widthOf = (box) => Math.max(textWidth(box.label, BOX.label, 600), textWidth(box.shape, BOX.shape)) + 2 * BOX.padding;
-  const heightOf = (box) => (box.shape ? 52 : 34);
+function layout(boxes, arrows, { padding, gapX, gapY, wraps }) {
+  const linesOf = (box) => [box.label, ...(box.shape ? wrapped(box.shape, wraps) : [])];
+  const widthOf = (box) => Math.max(...linesOf(box).map((line, i) => (i ? textWidth(line, SIZES.shape) : textWidth(line, SIZES.label, 600)))) + 2 * padding;
+  const heightOf = (box) => (box.shape ? 37 + LINE * (linesOf(box).length - 1) : 34);
   const spread = (sizes, gaps) => {
     const starts = [0];
-    sizes.forEach((size, i) => starts.push(starts[i] + size + (gaps[i] ?? 0)));
+    sizes.forEach((size, i) => starts.push(starts[i] + size + gaps[i]));
     return starts;
   };
   const sizes = (count, key, sizeOf) =>
@@ -74,12 +91,15 @@ function layout(boxes, arrows) {
   const rows = Math.max(0, ...boxes.map((box) => box.row)) + 1;
   const where = Object.fromEntries(boxes.map((box) => [box.name, box]));
   const besides = arrows.filter((arrow) => where[arrow.from].row === where[arrow.to].row && arrow.label);
-  const gapX = Math.max(BOX.gapX, ...besides.map((arrow) => textWidth(arrow.label, BOX.shape) + 24));
+  const after = (arrow) => Math.floor(Math.min(where[arrow.from].column, where[arrow.to].column)); // the gap behind this column
+  const gaps = Array.from({ length: columns }, (_, i) =>
+    Math.max(gapX, ...besides.filter((arrow) => after(arrow) === i).map((arrow) => textWidth(arrow.label, SIZES.shape) + 24)),
+  );
   const widths = sizes(columns, "column", widthOf);
   const heights = sizes(rows, "row", heightOf);
-  const lefts = spread(widths, widths.map(() => gapX));
-  const tops = spread(heights, heights.map(() => BOX.gapY));
-  const margin = Math.max(8, ...arrows.filter((arrow) => arrow.label).map((arrow) => textWidth(arrow.label, BOX.shape) / 2));
+  const lefts = spread(widths, gaps);
+  const tops = spread(heights, heights.map(() => gapY));
+  const margin = boxes.length > columns ? 18 : 8; // for arrows that go around
   const place = (box) => {
     const [width, height] = [widthOf(box), heightOf(box)];
     const low = Math.floor(box.column);
@@ -88,10 +108,26 @@ function layout(boxes, arrows) {
     const middle = part ? center(low) * (1 - part) + center(low + 1) * part : center(low);
     return { left: margin + middle - width / 2, top: 6 + tops[box.row] + (heights[box.row] - height) / 2, width, height };
   };
-  return { place, width: lefts[columns] - gapX + 2 * margin, height: tops[rows] - BOX.gapY + 12 };
+  return { place, linesOf, width: lefts[columns] - gaps[columns - 1] + 2 * margin, height: tops[rows] - gapY + 12 };
 }
 
-/** An arrow from one box to another: straight where nothing stands between, else around it. */
+/** A text's pieces for an svg, with W_q's q below the line. */
+const scripted = (words) => words.split(/_(\w)/).map((piece, i) => (i % 2 ? make("tspan", { dy: 3, class: "script" }, piece) : piece && i ? make("tspan", { dy: -3 }, piece) : piece));
+
+/** A text of several words in two lines, if it is to be wrapped; numbers stay together. */
+function wrapped(text, wraps) {
+  const words = text.split(" ");
+  if (!wraps || words.length < 2 || text.length < 10 || text.startsWith("(")) return [text];
+  const half = Math.ceil(words.length / 2);
+  return [words.slice(0, half).join(" "), words.slice(half).join(" ")];
+}
+
+// ---------------------------------------------------------------------------------------------- ways
+
+const CLEAR = 5; // pixels that an arrow keeps from a box
+const ROUND = 10; // the radius of a corner
+
+/** An arrow from one box to another: straight, else with the fewest boxes and the least way round them. */
 function route(from, to, all) {
   const middle = (box) => [box.left + box.width / 2, box.top + box.height / 2];
   const [fromX, fromY] = middle(from);
@@ -100,17 +136,64 @@ function route(from, to, all) {
   const way = sideways ? Math.sign(toX - fromX) : Math.sign(toY - fromY);
   const start = sideways ? [fromX + (way * from.width) / 2, fromY] : [fromX, fromY + (way * from.height) / 2];
   const stop = sideways ? [toX - (way * to.width) / 2, toY] : [toX, toY - (way * to.height) / 2];
-  const isInside = (/** @type {number[]} */ [x, y], box) => x > box.left - 4 && x < box.left + box.width + 4 && y > box.top - 4 && y < box.top + box.height + 4;
-  const between = [0.1, 0.3, 0.5, 0.7, 0.9].map((part) => [0, 1].map((axis) => start[axis] + part * (stop[axis] - start[axis])));
-  const blocks = all.filter((box) => box !== from && box !== to && between.some((point) => isInside(point, box)));
-  if (!blocks.length) {
-    const angle = Math.atan2(stop[1] - start[1], stop[0] - start[0]);
-    const [x, y] = [(start[0] + stop[0]) / 2, (start[1] + stop[1]) / 2];
-    const labelAt = sideways ? [x, y - 6, "middle"] : [x + 7, y + 4, "start"];
-    return { path: `M${start}L${stop}`, labelAt, tip: stop, angle };
-  }
-  const right = Math.max(...blocks.map((box) => box.left + box.width)) + 14;
-  const bend = 0.5 * (stop[1] - start[1]);
-  const path = `M${start}C${right} ${start[1] + 0.2 * bend} ${right} ${start[1] + 0.2 * bend} ${right} ${start[1] + bend}S${stop[0]} ${stop[1] - 0.5 * bend} ${stop}`;
-  return { path, labelAt: [right + 6, start[1] + bend + 4, "start"], tip: stop, angle: (way * Math.PI) / 2 };
+  const others = all.filter((box) => box !== from && box !== to);
+  const rounds = sideways
+    ? others.flatMap((box) => [box.top - 12, box.top + box.height + 12]).map((y) => [start, [start[0] + 8 * way, y], [stop[0] - 12 * way, y], stop])
+    : others.flatMap((box) => [box.left - 12, box.left + box.width + 12]).map((x) => [start, [start[0], start[1] + 12 * way], [x, start[1] + 12 * way], [x, stop[1] - 18 * way], [stop[0], stop[1] - 18 * way], stop]);
+  const costs = [[start, stop], ...rounds].map((corners) => {
+    const points = stations(corners);
+    const struck = others.filter((box) => points.some(([x, y]) => x > box.left - CLEAR && x < box.left + box.width + CLEAR && y > box.top - CLEAR && y < box.top + box.height + CLEAR));
+    return { corners, points, cost: 1000 * struck.length + points.length + corners.length };
+  });
+  const best = costs.reduce((least, each) => (each.cost < least.cost ? each : least));
+  const [beforeX, beforeY] = best.corners.at(-2);
+  return { path: rounded(best.corners), points: best.points, tip: stop, angle: Math.atan2(stop[1] - beforeY, stop[0] - beforeX) };
+}
+
+/** Points on a way, some pixels apart. */
+function stations(corners) {
+  return corners.slice(1).flatMap(([x, y], i) => {
+    const [x0, y0] = corners[i];
+    const count = Math.max(Math.round(Math.hypot(x - x0, y - y0) / 6), 1);
+    return Array.from({ length: count }, (_, k) => [x0 + ((k + 0.5) / count) * (x - x0), y0 + ((k + 0.5) / count) * (y - y0)]);
+  });
+}
+
+/** A path through corners, rounded. */
+function rounded(corners) {
+  let path = `M${corners[0]}`;
+  corners.slice(1, -1).forEach((corner, i) => {
+    const [before, after] = [corners[i], corners[i + 2]];
+    const toward = (end) => {
+      const length = Math.hypot(end[0] - corner[0], end[1] - corner[1]) || 1;
+      const part = Math.min(ROUND / length, 0.5);
+      return [0, 1].map((axis) => corner[axis] + part * (end[axis] - corner[axis]));
+    };
+    path += `L${toward(before)}Q${corner} ${toward(after)}`;
+  });
+  return `${path}L${corners.at(-1)}`;
+}
+
+/** Each arrow's label beside it, where it lies on no box, no other label, and no arrow. @returns {any[]} attributes */
+function placeLabels(arrows, routes, all, width) {
+  const taken = [];
+  return arrows.map((arrow, at) => {
+    if (!arrow.label) return null;
+    const size = textWidth(arrow.label, SIZES.shape);
+    const { points } = routes[at];
+    const places = [0.5, 0.35, 0.65, 0.2, 0.8].flatMap((part) => {
+      const [x, y] = points[Math.floor(part * (points.length - 1))];
+      return [[x + 7, y + 4], [x - 7 - size, y + 4], [x - size / 2, y - 6], [x - size / 2, y + 15]];
+    });
+    const costs = places.map(([x, y]) => {
+      const box = new DOMRect(x - 2, y - 11, size + 4, 14);
+      const inside = ([px, py]) => px > box.left && px < box.right && py > box.top && py < box.bottom;
+      const meets = (other) => box.left < other.left + other.width && other.left < box.right && box.top < other.top + other.height && other.top < box.bottom;
+      const outside = box.left < 0 || box.right > width ? 9 : 0;
+      return 9 * all.filter(meets).length + 9 * taken.filter(meets).length + outside + routes.filter((way) => way.points.some(inside)).length;
+    });
+    const [x, y] = places[costs.indexOf(Math.min(...costs))];
+    taken.push(new DOMRect(x - 2, y - 11, size + 4, 14));
+    return { x, y };
+  });
 }

@@ -1,6 +1,6 @@
 // ------------------------------------------------------------------------------------------------ elements
 
-const SVG = ["svg", "g", "path", "line", "circle", "rect", "text", "tspan", "polygon", "title"];
+const SVG = ["svg", "g", "path", "line", "circle", "rect", "text", "tspan", "polygon", "title", "clipPath"];
 
 /** @returns {any} a new element; attributes that are null are left out, children may be strings */
 function make(tag, attributes = {}, ...children) {
@@ -16,9 +16,22 @@ function set(element, attributes) {
   for (const [name, value] of Object.entries(attributes)) if (value != null) element.setAttribute(name, value);
 }
 
+/** A text's pieces, with W_q's q below the line; names of functions stay as they are. */
+const subscripted = (text) => text.split(/(?<=(?<!\w)\w)_(\w)(?!\w)/).map((part, i) => (i % 2 ? make("sub", {}, part) : part));
+
 const setText = (element, text) => {
   if (element.textContent !== text) element.textContent = text;
 };
+
+/** How a picture's own numbers lie in the window: a figure that is presented is drawn larger. @param {SVGSVGElement} svg */
+function inWindow(svg) {
+  const there = svg.getScreenCTM();
+  const through = (matrix) => (x, y) => {
+    const point = new DOMPoint(x, y).matrixTransform(matrix);
+    return [point.x, point.y];
+  };
+  return { to: through(there), from: through(there.inverse()) };
+}
 
 /** Where a value lies on a panel's scale: its strength from 0 to 1. */
 function strength(value, [low, high]) {
@@ -28,12 +41,15 @@ function strength(value, [low, high]) {
 }
 
 /** Give a cell its number; the same for heatmaps and bars. */
-function fill(cell, value, hidden) {
+function fill(cell, value, hidden, digits) {
   cell.dataset.value = exact(value);
   cell.toggleAttribute("data-masked", hidden);
   cell.toggleAttribute("data-odd", !hidden && !Number.isFinite(value));
-  cell.toggleAttribute("data-negative", !hidden && value < 0);
+  cell.toggleAttribute("data-negative", !hidden && isBelow(value, digits));
 }
+
+/** Whether a number is below zero as it is written, with so many decimals. */
+const isBelow = (value, digits) => value < 0 && Math.round(-value * 10 ** digits) > 0;
 
 // Colours of cells are mixed here, not by CSS: color-mix() in 256 cells costs half of a frame.
 const shades = new Map();
@@ -45,8 +61,13 @@ function shade(color, strength) {
   return shades.get(name);
 }
 
-/** A colour of the stylesheet, as red, green and blue in a light and in a dark page. */
+/** A colour of the stylesheet, as red, green and blue in a light and in a dark page: asked for once, as that is dear. */
+const colorsOf = new Map();
 function palette(name) {
+  if (!colorsOf.has(name)) colorsOf.set(name, asked(name));
+  return colorsOf.get(name);
+}
+function asked(name) {
   const both = getComputedStyle(document.documentElement).getPropertyValue(`--al-${name}`);
   return both.match(/#\w{6}/g).map((hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16)));
 }
@@ -56,13 +77,45 @@ function mix(colors, papers, strength) {
     color.map((part, i) => Math.round(papers[theme][i] + strength * (part - papers[theme][i]))),
   );
   const texts = mixed.map((color) => (luminance(color) > 0.179 ? "#000" : "#fff"));
-  return { background: `light-dark(${mixed.map((color) => `rgb(${color})`)})`, text: `light-dark(${texts})` };
+  // A browser without light-dark() has the palette of one theme: front.py.
+  const both = (colors) => (colors.length > 1 ? `light-dark(${colors})` : colors[0]);
+  return { background: both(mixed.map((color) => `rgb(${color})`)), text: both(texts) };
 }
 
 /** Relative luminance, as WCAG 2 defines it; black and white stand out alike at 0.179. */
 function luminance(color) {
   const linear = color.map((part) => (part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4));
   return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
+}
+
+/** Powers of ten between low and high, at most `count`, and what lies between them; few are named. */
+function logTicks(low, high, count) {
+  const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
+  const every = Math.ceil((last - first) / count);
+  const named = Math.log10(high / low) < 1.2 ? [1, 2, 5] : [1];
+  const found = [];
+  for (let exponent = first; exponent <= last; exponent++) {
+    for (let factor = 1; factor < (every > 1 ? 2 : 10); factor++) {
+      const value = Number(`${factor}e${exponent}`);
+      const isNamed = named.includes(factor) && exponent % every === 0;
+      if (value >= low * 0.999 && value <= high * 1.001) found.push({ value, label: isNamed ? told(value) : "" });
+    }
+  }
+  return found;
+}
+
+/** The marks of an axis. @returns {{value: number, label: string}[]} */
+const marksOf = (limits, scale, count) =>
+  scale === "log" ? logTicks(limits[0], limits[1], count + 2) : ticks(limits[0], limits[1], count).map((value) => ({ value, label: told(value) }));
+
+/**
+ * Watch an element's width, and call with it at once when it changes: to ask for it costs a layout of the whole page.
+ * @param {Element} element @param {(width: number) => void} call @returns {() => void} stops it
+ */
+function watchWidth(element, call) {
+  const resized = new ResizeObserver(([{ contentRect }]) => contentRect.width && call(Math.round(contentRect.width)));
+  resized.observe(element);
+  return () => resized.disconnect();
 }
 
 /** Round numbers between low and high, about `count` of them. */

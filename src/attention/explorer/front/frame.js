@@ -1,20 +1,67 @@
 // ------------------------------------------------------------------------------------------------ the explorer
 
 const NARROW = 416; // pixels
+const SLIM = 560; // below it panels stand one under the other
 const SPOKEN_AFTER = 600; // milliseconds without a further step
 
-const panelKinds = { heatmap, bars, curves, tokens, plane, diagram };
+const panelKinds = { heatmap, bars, curves, tokens, plane, diagram, flow };
 
 /** @param {PanelData} data @param {number[]} counts @param {number[]} state @param {any} hand */
 function buildPanel(data, counts, state, hand) {
   const readers = Object.fromEntries(Object.entries(data.fields).map(([name, packed]) => [name, reader(packed, counts)]));
   const read = (name, at) => readers[name]?.(at);
+  read.blend = (name, at) => readers[name]?.blend(at);
   read.first = (name) => read(name, state);
   read.shape = (name) => data.fields[name].shape;
   read.kind = (name) => data.fields[name].numbers?.slice(0, 2);
   read.all = (name) => data.fields[name].items;
+  read.small = data.group !== undefined; // one of several that stand side by side
   const built = panelKinds[data.kind](read, hand);
-  return { ...built, kind: data.kind, element: make("div", { class: `panel panel-${data.kind}` }, built.element) };
+  const varies = Object.keys(data.fields).filter((name) => data.fields[name].items && data.fields[name].over.length);
+  return { ...built, kind: data.kind, element: make("div", { class: `panel panel-${data.kind}`, "data-varies": varies.join(" ") }, built.element) };
+}
+
+/**
+ * The panels in their grid of twelve columns: a group of small ones is one cell, with one legend.
+ * @param {PanelData[]} data @param {any[]} panels @returns {HTMLElement[]}
+ */
+function arranged(data, panels) {
+  const cells = data.map(({ group }, i) => {
+    if (group === undefined) return panels[i].element;
+    const members = panels.filter((_, k) => data[k].group === group);
+    if (members[0] !== panels[i]) return null;
+    const across = members.length < 5 ? members.length : members.length < 7 ? 3 : 4;
+    const legends = new Map(members.map(({ kind, legend }) => [kind, legend]));
+    const box = make("div", { class: "multiples", style: `--across: ${across}` }, ...members.map(({ element }) => element));
+    box.append(...[...legends.values()].filter(Boolean));
+    return box;
+  });
+  const sizes = data.map(({ kind, fields, group }) => (kind === "heatmap" && group === undefined ? String(fields.values.shape) : ""));
+  const isTwin = (i) => sizes[i] !== "" && (sizes[i] === sizes[i - 1] || sizes[i] === sizes[i + 1]);
+  const isWide = ({ kind, group, fields }, i) =>
+    group !== undefined || ["diagram", "tokens", "flow"].includes(kind) || (kind === "heatmap" && fields.values.shape[1] > 7 && !isTwin(i));
+  const isSmall = ({ kind, fields }) => kind === "bars" || (kind === "heatmap" && fields.values.shape[1] < 4);
+  for (let first = 0, next; first < data.length; first = next) {
+    next = first + 1;
+    if (isWide(data[first], first)) continue;
+    while (next < data.length && !isWide(data[next], next)) next++;
+    areasOf(data.slice(first, next).map((panel) => ({ kind: panel.kind, small: isSmall(panel) }))).forEach((place, k) => (cells[first + k].style.gridArea = place));
+  }
+  return cells.filter(Boolean);
+}
+
+/**
+ * Where panels stand that share rows: a picture beside its bars, three small ones, or two and two.
+ * @param {{kind: string, small: boolean}[]} run @returns {string[]} grid areas
+ */
+function areasOf(run) {
+  const tall = run.findIndex(({ kind }) => kind === "curves" || kind === "plane");
+  const isBeside = run.length > 1 && run.every(({ kind }, k) => k === tall || kind === "bars");
+  if (isBeside && tall === 0) return run.map((_, k) => (k ? "auto / span 4" : `span ${run.length - 1} / span 8`));
+  if (isBeside && tall === run.length - 1) return run.map((_, k) => (k < tall ? "auto / 1 / auto / span 4" : `auto / 5 / span ${tall} / -1`));
+  if (run.length % 3 === 0 && run.every(({ small }) => small)) return run.map(() => "auto / span 4");
+  const alone = run.length % 2 ? (tall === 0 ? 0 : run.length - 1) : -1;
+  return run.map((_, k) => (k === alone ? "auto / span 12" : "auto / span 6"));
 }
 
 /**
@@ -28,6 +75,7 @@ function buildPanel(data, counts, state, hand) {
 function build(el, payload, given, home) {
   let { controls } = payload;
   const state = Object.fromEntries(controls.map((spec) => [spec.name, spec.states[spec.initial]]));
+  /** @type {Places} */
   const at = controls.map((spec) => spec.initial);
   const beginning = { ...state };
   let panels = [];
@@ -48,26 +96,48 @@ function build(el, payload, given, home) {
       if (found >= 0) at[i] = found; // a text that no state has yet waits for its kernel
     });
   }
-  function update() {
+  /** @param {number[] | null} [drawn] where a hand holds the controls, between two states */
+  function update(drawn = null) {
     place();
+    glide.stop();
+    if (drawn) at.drawn = [...drawn];
+    draw();
+  }
+  function draw() {
     panels.forEach((panel) => panel.update(at));
+    prediction?.moved();
     controls.forEach((spec, i) => {
       shown[i].show(at[i], state[spec.name]);
       const isIdle = Boolean(idle && idle(at)(i));
       shown[i].element.toggleAttribute("data-idle", isIdle);
       shown[i].element.title = isIdle ? "has no effect in this state" : "";
     });
-    setText(printed, controls.map((spec, i) => `${spec.label} = ${typeset(String(labelOf(spec, i)))}`).join(", "));
+    setText(printed, said());
   }
+  /** The state in words. */
+  const said = () => controls.map((spec, i) => `${spec.label} = ${labelled(String(labelOf(spec, i)))}`).join(", ");
   const labelOf = (spec, i) => (spec.kind === "text" ? state[spec.name] : spec.labels[at[i]]);
 
-  /** Take over some controls' states, draw and tell whoever listens. */
-  function change(some) {
+  const glide = makeGlide(el, at, () => panels.forEach((panel) => panel.update(at)));
+
+  /** Take over some controls' states, draw and tell whoever listens. With a time, the picture gets there in so long. */
+  function change(some, time = 0, drawn = null) {
+    if (hand.isAsked()) return;
+    const from = at.drawn ?? [...at];
     Object.assign(state, some);
-    update();
+    update(drawn);
+    if (time) glide.start(from, time);
     home.commit?.({ ...state });
     speak(Object.keys(some));
   }
+
+  /** Draw where a hand holds the controls, between two states; the state is the nearest. @param {number[]} places */
+  function follow(places) {
+    const moved = controls.filter((_, i) => Math.round(places[i]) !== at[i]);
+    if (moved.length) change(statesAt(moved, places), 0, places);
+    else glide.hold(places);
+  }
+  const statesAt = (some, places) => Object.fromEntries(some.map((spec) => [spec.name, spec.states[Math.round(places[controls.indexOf(spec)])]]));
 
   let speaking = 0;
   function speak(names) {
@@ -86,7 +156,9 @@ function build(el, payload, given, home) {
   // ---------------------------------------------------------------------------------------------- what panels can do
 
   const hand = {
-    tell: readout.tell,
+    /** Whether a question hides what is drawn, until it has an answer. */
+    isAsked: () => "veiled" in el.dataset,
+    tell: (where, what, at) => hand.isAsked() || readout.tell(where, what, at),
     hush() {
       readout.hush();
       panels.forEach((panel) => panel.light?.({}));
@@ -100,23 +172,28 @@ function build(el, payload, given, home) {
       const axis = controls.findIndex((spec) => spec.name === name);
       return [axis, controls[axis].states.length];
     },
-    move(name, index) {
-      change({ [name]: controls[hand.axis(name)[0]].states[index] });
+    /** Set controls, by name, to the states of these numbers. @param {Object<string, number>} places */
+    move(places) {
+      const states = Object.entries(places).map(([name, index]) => [name, controls[hand.axis(name)[0]].states[index]]);
+      change(Object.fromEntries(states), GLIDE);
     },
-    moveTo(places) {
-      const moved = controls.filter((_, i) => places[i] !== at[i]);
-      if (moved.length) change(Object.fromEntries(moved.map((spec) => [spec.name, spec.states[places[controls.indexOf(spec)]]])));
+    /** How much larger the figure is drawn than on the page, while it is presented. */
+    scale: () => presentation.drawn() || 1,
+    /** How wide and how high a picture is drawn: as high as usual, or as the screen leaves room. */
+    room(stage, wide, usual) {
+      const width = wide / hand.scale();
+      return [width, presentation.drawn() ? stage.clientHeight / hand.scale() : usual(width)];
     },
+    follow,
+    letGo: () => glide.start(at.drawn ?? [...at], GLIDE),
   };
 
   const shown = controls.map((spec) =>
     controlKinds[spec.kind](spec, {
-      moved: (index) => change({ [spec.name]: currentSpec(spec).states[index] }),
+      moved: (index, time) => change({ [spec.name]: currentSpec(spec).states[index] }, time),
+      held: (part) => follow((at.drawn ?? at).with(controls.indexOf(currentSpec(spec)), part)),
+      letGo: hand.letGo,
       typed: (text) => change({ [spec.name]: text }),
-      playing: (pause) => {
-        el.classList.toggle("playing", pause > 0);
-        el.style.setProperty("--pause", `${pause}ms`);
-      },
       live: home.commit !== null,
     }),
   );
@@ -133,32 +210,28 @@ function build(el, payload, given, home) {
       const panel = buildPanel(data, counts, at, own);
       return panel;
     });
-    const shapes = next.panels.map((data) => (data.kind === "heatmap" ? String(data.fields.values.shape) : ""));
-    panels.forEach((panel, i) => panel.element.toggleAttribute("data-twin", shapes[i] !== "" && shapes.indexOf(shapes[i]) !== shapes.lastIndexOf(shapes[i])));
-    panelBox.replaceChildren(...panels.map((panel) => panel.element));
+    panelBox.replaceChildren(...arranged(next.panels, panels));
     setPin(null);
+    prediction?.begin();
   }
 
   // ---------------------------------------------------------------------------------------------- the frame's buttons
 
-  const button = (words, act) => {
-    const element = make("button", { type: "button" }, words);
-    element.addEventListener("click", () => act(element));
-    return element;
-  };
-  const pinButton = button("pin", () => setPin(pinned ? null : [...at]));
+  const pinButton = quietButton("pin", () => setPin(pinned ? null : [...at]));
   pinButton.title = "Keep this state in sight behind the next ones";
+  const pinLabel = make("span", { class: "pinned", role: "status" });
   function setPin(places) {
     pinned = places;
     panels.forEach((panel) => panel.pin?.(pinned));
-    set(pinButton, { "aria-pressed": pinned !== null });
+    setText(pinButton, pinned ? "unpin" : "pin");
+    setText(pinLabel, pinned ? `pinned: ${said()}` : "");
     update();
   }
-  const resetButton = button("reset", () => {
+  const resetButton = quietButton("reset", () => {
     setPin(null);
     change({ ...beginning });
   });
-  const linkButton = button("copy link", async (element) => {
+  const linkButton = quietButton("copy link", async (element) => {
     const query = controls.map((spec, i) => `${encodeURIComponent(spec.name)}=${encodeURIComponent(labelOf(spec, i))}`).join("&");
     const address = home.address(`#${payload.name}?${query}`);
     try {
@@ -170,8 +243,9 @@ function build(el, payload, given, home) {
     }
     setTimeout(() => setText(element, "copy link"), 2000);
   });
-  const canPin = payload.panels.some((data) => data.kind !== "diagram" && data.kind !== "tokens");
-  const buttons = [...(canPin ? [pinButton] : []), resetButton, ...(payload.name && home.address ? [linkButton] : [])];
+  const canPin = payload.panels.some((data) => !["diagram", "tokens", "flow"].includes(data.kind));
+  const buttons = controls.length ? [...(canPin ? [pinLabel, pinButton] : []), resetButton] : [];
+  if (payload.name && home.address && controls.length) buttons.push(linkButton);
   const tools = make("p", { class: "tools" }, ...buttons);
 
   // ---------------------------------------------------------------------------------------------- from outside
@@ -195,33 +269,48 @@ function build(el, payload, given, home) {
     });
     const before = [...at];
     prediction?.lift();
-    change(next);
+    dontPlay();
+    change(next, GLIDE);
     controls.forEach((_, i) => {
       if (before[i] === at[i]) return;
       shown[i].element.classList.add("flash");
       setTimeout(() => shown[i].element.classList.remove("flash"), 1500);
     });
-    const { top, bottom } = el.getBoundingClientRect();
-    if (top < 0 || bottom > innerHeight) el.scrollIntoView({ block: bottom - top < innerHeight ? "center" : "start" });
   }
 
-  el.classList.add("attention-explorer");
+  /** Go on by so many states of the first slider, or of the first control where there is no slider. */
+  function step(by) {
+    const i = Math.max(0, controls.findIndex((spec) => spec.kind === "range"));
+    const next = at[i] + by;
+    if (!("veiled" in el.dataset) && controls[i]?.states[next] !== undefined) change({ [controls[i].name]: controls[i].states[next] }, GLIDE);
+  }
+
+  el.classList.add("attention-explorer", "ae"); // the second in the stylesheet of the book: tools/page_front.py
   if (payload.name) el.id = payload.name;
   const resized = new ResizeObserver(() => {
     el.classList.toggle("narrow", el.clientWidth < NARROW);
-    el.classList.toggle("tall", el.clientHeight > innerHeight);
+    el.classList.toggle("slim", el.clientWidth < SLIM);
+    el.classList.toggle("tall", el.clientHeight > innerHeight && controlBox.clientHeight < innerHeight / 3);
   });
   resized.observe(el);
   Object.assign(state, given);
-  const prediction = payload.predict ? buildPrediction(el, payload.predict, { panels: () => panels, moveTo: (some) => change(some) }) : null;
   const controlBox = make("div", { class: "controls" }, ...shown.map((control) => control.element));
+  const asking = { panels: () => panels, controls: controlBox, state, show: setState, commit: () => home.commit?.({ ...state }), live: home.commit !== null };
+  const prediction = payload.predict ? buildPrediction(el, payload.predict, asking) : null;
+  const presentation = makePresentation(el, { step, lay: () => panels.forEach((panel) => panel.lay?.()), turn: prediction?.turn });
+  tools.append(presentation.button);
+  const foot = controls.length || payload.title ? [tools] : [];
   const parts = [panelBox, readout.element, printed, spoken, error];
-  el.replaceChildren(...(prediction ? [prediction.element] : []), ...(controls.length ? [controlBox, ...parts, tools] : parts));
+  const head = [...plateHead(el, payload.title), ...(prediction ? [prediction.element] : [])];
+  el.replaceChildren(...head, ...(controls.length ? [controlBox] : []), ...parts, ...foot);
   el.toggleAttribute("data-still", !controls.length);
   setPanels(payload);
-  prediction?.begin();
+  const dontPlay = payload.play && !home.commit ? playWhenSeen(el, shown[hand.axis(payload.play)[0]]) : () => {};
   const stop = () => {
+    dontPlay();
     resized.disconnect();
+    presentation.stop();
+    glide.stop();
     clearTimeout(speaking);
     [...shown, ...panels].forEach((part) => part.stop?.());
   };

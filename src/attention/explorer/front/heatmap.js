@@ -4,6 +4,7 @@
 
 // With more columns than this there is no room for numbers: cells have them as labels, and the read-out says them.
 const MOST_WRITTEN = 12;
+const LEAST_WRITTEN = 28; // pixels of a column that has numbers
 
 function heatmap(read, hand) {
   const [, columns] = read.shape("values");
@@ -20,14 +21,21 @@ function heatmap(read, hand) {
     make("tbody", {}, ...sides.map((side, row) => make("tr", {}, side, ...cells[row]))),
   );
   const scroller = make("div", { class: "scroller", style: `--columns: ${columns}` }, table);
+  const choosers = read.first("control"); // the controls that a row and a column set
+  const hint = make("p", { class: "hint" }, choosers.some(Boolean) ? `Tap a ${choosers.every(Boolean) ? "cell" : choosers[0] ? "row" : "column"} to choose it.` : "");
+  const legend = make("p", { class: "legend" });
+  const element = make("div", { class: choosers.some(Boolean) ? "choosing" : null }, scroller, hint);
   if (cells.length && columns) cells[0][0].tabIndex = 0;
   let now = null;
   let pinned = null;
   let at = null; // the cell that is read
+  let room = 0; // in pixels, once it is known
+  let words = null; // above the columns: each state's are kept, so that the same ones are the same list
 
   function update(state) {
     now = {
       values: read("values", state),
+      drawn: read.blend("values", state),
       masked: read("mask", state),
       rows: read("rows", state),
       columns: read("columns", state),
@@ -36,26 +44,31 @@ function heatmap(read, hand) {
     };
     const limits = read("limits", state);
     const color = read("color", state);
-    const row = read("row", state);
+    const [row, column] = [read("row", state), read("column", state)];
     setText(caption, read("caption", state));
-    setText(corner, now.axes.some(Boolean) ? `${now.axes[0]} ↓ ${now.axes[1]} →` : "");
-    heads.forEach((head, column) => setText(head.firstChild, now.columns[column]));
-    turnLongHeads();
+    setText(read.small ? legend : corner, now.axes.some(Boolean) ? `${now.axes[0]} ↓ ${now.axes[1]} →` : "");
+    if (words !== now.columns) {
+      words = now.columns;
+      heads.forEach((head, column) => setText(head.firstChild, words[column]));
+      fitWords();
+    }
     sides.forEach((side, i) => {
       setText(side, now.rows[i]);
-      side.parentNode.toggleAttribute("data-chosen", i === row);
+      side.parentNode.toggleAttribute("data-chosen", i === row && column == null);
     });
     cells.forEach((line, i) =>
       line.forEach((cell, j) => {
         const index = i * columns + j;
         const value = now.values[index];
         const hidden = isHidden(index);
+        if (column != null) cell.toggleAttribute("data-chosen", j === column && (row == null || i === row));
         if (pinned || cell.dataset.difference) showDifference(cell, index, hidden);
-        if (Object.is(cell.seen, value) && cell.hid === hidden && cell.colored === color) return;
-        Object.assign(cell, { seen: value, hid: hidden, colored: color });
-        fill(cell, value, hidden);
+        const drawn = now.drawn[index];
+        if (Object.is(cell.seen, value) && Object.is(cell.drawn, drawn) && cell.hid === hidden && cell.colored === color) return;
+        Object.assign(cell, { seen: value, drawn, hid: hidden, colored: color });
+        fill(cell, value, hidden, now.digits);
         const plain = hidden || !Number.isFinite(value);
-        const { background, text } = plain ? { background: "", text: "" } : shade(value < 0 ? "muted" : color, strength(value, limits));
+        const { background, text } = plain ? { background: "", text: "" } : shade(isBelow(drawn, now.digits) ? "negative" : color, strength(drawn, limits));
         cell.style.backgroundColor = background;
         cell.style.color = text;
         const word = hidden ? "masked" : brief(value, now.digits);
@@ -66,9 +79,11 @@ function heatmap(read, hand) {
     if (at) tell();
   }
 
-  /** Words that are wider than their column stand upright; 10 pixels a letter at most. */
-  function turnLongHeads() {
-    const width = (scroller.clientWidth - 90) / columns;
+  /** Words that are wider than their column stand upright, 10 pixels a letter at most; numbers that are go unwritten. */
+  function fitWords() {
+    if (!room) return;
+    const width = (room / hand.scale() - 90) / columns;
+    table.classList.toggle("numberless", read.small || width < LEAST_WRITTEN);
     const longest = Math.max(...now.columns.map((word) => [...word].length));
     const isLong = 10 * longest > width;
     heads.forEach((head) => head.toggleAttribute("data-long", isLong && longest > 2));
@@ -128,8 +143,10 @@ function heatmap(read, hand) {
     const cell = target.closest?.("tbody td");
     return cell && table.contains(cell) ? [cell.parentNode.rowIndex - 1, cell.cellIndex - 1] : null;
   };
-  const resized = new ResizeObserver(() => now && turnLongHeads());
-  resized.observe(scroller);
+  const stopWatching = watchWidth(scroller, (found) => {
+    room = found;
+    if (now) fitWords();
+  });
   const stopFollowing = follow(
     table,
     (target) => {
@@ -144,10 +161,19 @@ function heatmap(read, hand) {
     if (place) point(...place);
   });
   table.addEventListener("focusout", leave);
+  function choose(place) {
+    const chosen = choosers.map((name, axis) => [name, place[axis]]).filter(([name]) => name);
+    if (chosen.length) hand.move(Object.fromEntries(chosen));
+  }
+  table.addEventListener("click", (event) => {
+    const place = find(event.target);
+    if (place) choose(place);
+  });
   table.addEventListener("keydown", (event) => {
     const place = find(event.target);
     if (!place) return;
     const [row, column] = place;
+    if (event.key === "Enter") choose(place);
     const next = {
       ArrowUp: [row - 1, column],
       ArrowDown: [row + 1, column],
@@ -167,11 +193,11 @@ function heatmap(read, hand) {
 
   const stop = () => {
     stopFollowing();
-    resized.disconnect();
+    stopWatching();
   };
   const pin = (state) => (pinned = state && read("values", state));
   /** A sentence for those who hear the figure: the numbers of a small one. */
   const summary = () =>
     sides.length * columns > 4 ? "" : now.rows.map((row, i) => `${row} ${now.columns.map((name, j) => `${name} ${brief(now.values[i * columns + j], now.digits)}`).join(", ")}`).join("; ");
-  return { element: scroller, update, light, pin, summary, stop, cells };
+  return { element, update, light, pin, summary, stop, legend, cells };
 }

@@ -19,27 +19,43 @@ class AttentionExplorer extends HTMLElement {
     if (!data) return;
     const address = (hash) => location.href.split("#")[0] + hash;
     this.explorer = build(this, JSON.parse(data.textContent), {}, { commit: null, address });
-    AttentionExplorer.obey(location.hash, this);
+    // A page that is opened in a state shows it; one that was reloaded, or returned to, is left where its reader was.
+    if (AttentionExplorer.asked(location.hash) === this && this.obey(location.hash) && !history.state?.followed) holdInSight(this);
   }
   disconnectedCallback() {
     this.explorer?.stop();
   }
-  /** Do what an address asks, of one explorer or of whichever it names. */
-  static obey(hash, only = null) {
-    const asked = parseAddress(hash);
-    const found = asked && document.getElementById(asked.name);
-    if (found instanceof AttentionExplorer && (!only || only === found)) found.explorer?.obey(asked.labels);
-    return found instanceof AttentionExplorer;
+  /** Set the controls as an address says. */
+  obey(hash) {
+    this.explorer?.obey(parseAddress(hash).labels);
+    return Boolean(this.explorer);
+  }
+  /** The explorer of this page that an address names. @returns {AttentionExplorer | null} */
+  static asked(hash) {
+    const address = parseAddress(hash);
+    const found = address && document.getElementById(address.name);
+    return found instanceof AttentionExplorer ? found : null;
   }
 }
 if (!customElements.get("attention-explorer")) {
+  addEventListener("load", () => {
+    if (new URLSearchParams(location.search).has("present")) presentPage();
+  });
   customElements.define("attention-explorer", AttentionExplorer);
-  addEventListener("hashchange", () => AttentionExplorer.obey(location.hash));
-  // A link whose address the page already has changes nothing there, but the controls may have moved since.
+  addEventListener("hashchange", () => {
+    const el = AttentionExplorer.asked(location.hash);
+    if (el?.obey(location.hash) && !history.state?.followed && !isInSight(el)) bring(el);
+  });
   document.addEventListener("click", (event) => {
-    const link = /** @type {Element} */ (event.target).closest?.('a[href*="#"]');
-    const hash = link && /** @type {HTMLAnchorElement} */ (link).hash;
-    if (hash && hash === location.hash && AttentionExplorer.obey(hash)) event.preventDefault();
+    const link = /** @type {HTMLAnchorElement} */ (/** @type {Element} */ (event.target).closest?.('a[href^="#"]'));
+    const el = link && AttentionExplorer.asked(link.hash);
+    if (!el || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    if (link.hash !== location.hash) history.pushState({ followed: true }, "", link.hash);
+    const { top } = link.getBoundingClientRect();
+    el.obey(link.hash);
+    scrollBy({ top: link.getBoundingClientRect().top - top, behavior: "instant" }); // the figure above may have grown
+    if (!isInSight(el)) visit(el, link);
   });
 }
 

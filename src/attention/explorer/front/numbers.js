@@ -4,11 +4,14 @@
  * text of a notebook's anywidget. A payload holds the controls and, for every state of them, the panels' numbers.
  *
  * @typedef {{name: string, label: string, kind: "range"|"select"|"checkbox"|"text", states: any[], labels: string[],
- *            initial: number, min?: number, max?: number, step?: number}} Control
+ *            initial: number, look?: string, min?: number, max?: number, step?: number}} Control
  * @typedef {{over: number[], items?: any[], shape?: number[], numbers?: string, scale?: [number, number],
  *            zeros?: string, bits?: string}} Packed
  * @typedef {{kind: string, fields: Object<string, Packed>}} PanelData
- * @typedef {{name?: string, controls: Control[], panels: PanelData[], idle?: Packed, predict?: any}} Payload
+ * @typedef {{name?: string, controls: Control[], panels: PanelData[], idle?: Packed,
+ *            predict?: any, play?: string}} Payload
+ * @typedef {number[] & {drawn?: number[]}} Places  where each control stands, counted from 0; `drawn`: where the picture
+ *          is on its way between two states, in parts of a step
  * @typedef {Object<string, string>} Lit  axis → label: what is pointed at
  */
 
@@ -47,8 +50,39 @@ function decodeNumbers({ numbers, scale, zeros }) {
   return all;
 }
 
-/** @param {Packed} packed @param {number[]} counts @returns {(state: number[]) => any} what the field holds there */
+/**
+ * What a field holds in a state; `blend` gives its numbers between two states, for what is drawn and never for what is
+ * written.
+ * @param {Packed} packed @param {number[]} counts @returns {any} (state: Places) → numbers or words
+ */
 function reader(packed, counts) {
+  const read = wholeReader(packed, counts);
+  read.blend = (state) => {
+    const drawn = state.drawn ?? state;
+    const between = packed.items || packed.bits ? [] : packed.over.filter((axis) => !Number.isInteger(drawn[axis]));
+    return between.length ? blend(read, drawn, between) : read(state.drawn ? drawn.map(Math.round) : state);
+  };
+  return read;
+}
+
+/** The numbers between two states, or between four where two controls move; where one is not finite, the nearest's. */
+function blend(read, drawn, between) {
+  let corners = [{ state: drawn.map(Math.round), part: 1 }];
+  between.forEach((axis) => {
+    const low = Math.floor(drawn[axis]);
+    corners = corners.flatMap(({ state, part }) =>
+      [low, low + 1].map((at) => ({ state: state.with(axis, at), part: part * (1 - Math.abs(drawn[axis] - at)) })),
+    );
+  });
+  const numbers = corners.map((corner) => read(corner.state));
+  const nearest = read(drawn.map(Math.round));
+  return Float64Array.from(nearest, (value, i) => {
+    const mixed = numbers.reduce((sum, all, c) => sum + corners[c].part * all[i], 0);
+    return Number.isFinite(mixed) ? mixed : value;
+  });
+}
+
+function wholeReader(packed, counts) {
   const place = (state) => packed.over.reduce((at, axis) => at * counts[axis] + state[axis], 0);
   if (packed.items) return (state) => packed.items[place(state)];
   const size = packed.shape.reduce((product, length) => product * length, 1);
@@ -72,8 +106,20 @@ function exact(value) {
 
 const odd = (value) => (Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−∞");
 
-/** A number's text with a real minus sign. */
-const typeset = (text) => text.replace(/-(?=[\d.]|inf)/g, "−").replace(/(?<![a-z])inf(?![a-z])/g, "∞");
+const RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+
+/** Ten to an integer. */
+const power = (exponent) => `10${exponent < 0 ? "⁻" : ""}${[...String(Math.abs(exponent))].map((digit) => RAISED[Number(digit)]).join("")}`;
+
+/** A number's text with a real minus sign, and 2.5e-3 as 2.5×10⁻³. */
+const typeset = (text) =>
+  text
+    .replace(/(\d)e([+-]\d+)/g, (_, digit, exponent) => `${digit}×${power(Number(exponent))}`)
+    .replace(/-(?=[\d.]|inf)/g, "−")
+    .replace(/(?<![a-z])inf(?![a-z])/g, "∞");
+
+/** A state's label: the thousands of a long number stand apart. */
+const labelled = (label) => typeset(/^-?\d{5,}$/.test(label) ? Number(label).toLocaleString("en") : label);
 
 /** With so many decimals, rounded as Python rounds: what lies in the middle between two goes to the even one. */
 function fixed(value, digits) {
@@ -90,10 +136,12 @@ function brief(value, digits) {
   return typeset(text.replace(/^-(?=[0.]*$)/, ""));
 }
 
-/** A number for the read-out: four significant digits, or as many as were stored. */
-function told(value, digits = 4) {
+/** A number for the read-out and for axes: three significant digits, and whole ones all of theirs. */
+function told(value) {
   if (!Number.isFinite(value)) return odd(value);
-  return typeset(String(Number(value.toPrecision(digits))));
+  const size = Math.abs(value);
+  if (size && (size < 1e-4 || size >= 1e6)) return typeset(value.toExponential(2).replace(/\.?0+e/, "e")).replace(/^(−?)1×/, "$1");
+  return typeset(String(size < 1000 ? Number(value.toPrecision(3)) : Math.round(value)));
 }
 
 /** A change, with its sign. */

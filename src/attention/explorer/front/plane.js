@@ -1,30 +1,44 @@
 // ------------------------------------------------------------------------------------------------ plane
-// Arrows and points with equal axes, so that an angle looks as large as it is. A handle sets controls: dragging an
-// arrow's tip chooses the state whose tip lies nearest to the finger.
+// Arrows and points with equal axes, so that an angle looks as large as it is; behind them areas, lines, and joins that
+// are stronger for a larger weight. A handle sets controls: an arrow's tip, or a point, is taken by hand (grab.js).
 
 const MARKS = 3; // round, square and small: clouds of one colour are told apart by them
 
 function plane(read, hand) {
   const names = read.first("names");
   const pointNames = read.first("point_names");
+  const lineNames = read.first("line_names");
+  const areaNames = read.first("area_names");
+  const joinNames = read.first("join_names");
   const frame = make("g", { class: "frame" });
   const ghosts = names.map(() => make("path", { class: "arrow ghost" }));
   const arrows = names.map((name) => make("path", { "data-name": name, class: "arrow" }));
   const heads = names.map(() => make("polygon", { class: "arrowhead" }));
   const clouds = pointNames.map((name) => make("path", { "data-points": name, class: "points" }));
   const tags = [...names, ...pointNames].map((name) => make("text", { class: "tag" }, name));
-  const handle = read.first("handle");
-  const grip = make("circle", { class: "grip", r: 12 });
-  const svg = make("svg", { role: "img" }, frame, ...ghosts, ...clouds, ...arrows, ...heads, ...tags, ...(handle ? [grip] : []));
+  const lines = lineNames.map((name, i) => make("path", { "data-name": name, class: "thin", "data-dash": i }));
+  const areas = areaNames.map((name) => make("path", { "data-name": name, class: "area" }));
+  const joins = joinNames.map(([from, to], i) => make("g", { "data-join": `${from} ${to}`, "data-color": "weights" }, ...Array.from(read.first(`joins_${i}`), () => make("line"))));
+  const clip = make("clipPath", { id: `attention-clip-${++serial}` }, make("rect"));
+  const behind = make("g", { "clip-path": `url(#${clip.id})` }, ...areas, ...lines);
+  const handles = read.first("handles");
+  const grips = handles.map(() => make("circle", { r: 12 }));
+  const svg = make("svg", { role: "img" }, clip, frame, behind, ...joins, ...ghosts, ...clouds, ...arrows, ...heads, ...tags, ...grips);
   const caption = make("figcaption");
-  const hint = make("p", { class: "hint" }, handle ? `Drag the tip of ${handle.name}.` : "");
+  const hint = hintOf(handles.some(({ name }) => names.includes(name)) ? "the tip of" : "the point", handles);
   const many = pointNames.filter((_, i) => read.first(`points_${i}`).length > 2); // too many to be named one by one
-  const legend = make("p", { class: "legend" }, ...many.map((name, i) => make("span", {}, make("i", { class: "dot", "data-mark": i % MARKS, "aria-hidden": "true" }), name)));
+  const named = [...many, ...lineNames, ...areaNames];
+  const sample = (name) =>
+    many.includes(name) ? make("i", { class: "dot", "data-mark": many.indexOf(name) % MARKS, "aria-hidden": "true" })
+    : lineNames.includes(name) ? sampleOf("thin", lineNames.indexOf(name))
+    : make("i", { class: "patch area", "aria-hidden": "true" });
+  const legend = make("p", { class: "legend" }, ...named.map((name) => make("span", {}, sample(name), name)));
   many.forEach((name, i) => set(clouds[pointNames.indexOf(name)], { "data-mark": i % MARKS }));
-  const figure = make("figure", { class: "plane" }, caption, svg, ...(many.length ? [legend] : []), ...(handle ? [hint] : []));
+  const figure = make("figure", { class: "plane" }, caption, svg, ...(named.length ? [legend] : []), ...(handles.length ? [hint] : []));
   let now = null;
   let pinned = null;
   let plot = null;
+  let wide = 360; // until it is known
 
   function update(state) {
     now = {
@@ -32,6 +46,13 @@ function plane(read, hand) {
       caption: read("caption", state),
       vectors: read("vectors", state),
       points: pointNames.map((_, i) => read(`points_${i}`, state)),
+      drawn: read.blend("vectors", state),
+      drawnPoints: pointNames.map((_, i) => read.blend(`points_${i}`, state)),
+      drawnLines: lineNames.map((_, i) => read.blend(`lines_${i}`, state)),
+      drawnAreas: areaNames.map((_, i) => read.blend(`areas_${i}`, state)),
+      drawnJoins: joinNames.map((_, i) => read.blend(`joins_${i}`, state)),
+      joins: joinNames.map((_, i) => read(`joins_${i}`, state)),
+      most: read("most", state),
       axes: read("axes", state),
       axis: read("axis", state),
       colors: read("colors", state),
@@ -51,33 +72,56 @@ function plane(read, hand) {
     const lone = pointNames.map((name, i) =>
       now.points[i].length === 2 ? `${name} at ${[...now.points[i]].map((part) => told(part)).join(", ")}` : `${now.points[i].length / 2} points, ${name}`,
     );
-    return `${now.caption || "Plane"}: ${[...said, ...lone].join("; ")}.`;
+    const joined = joinNames.map(([from, to], i) => `${from} joined to ${to} by ${now.joins[i].length > 3 ? "their weights" : [...now.joins[i]].map((part) => told(part)).join(", ")}`);
+    return `${now.caption || "Plane"}: ${[...said, ...lone, ...joined].join("; ")}.`;
   }
 
   function draw() {
-    const width = figure.clientWidth || 360;
+    const [width, height] = hand.room(svg, wide, (across) => Math.min(across, 380));
     const [[x0, x1], [y0, y1]] = [now.xLimits, now.limits];
-    const [across, up] = [width - 46 - 14, Math.min(width, 380) - 50];
+    const [across, up] = [width - 46 - 14, height - 50];
     const unit = Math.min(across / (x1 - x0), up / (y1 - y0)); // pixels, the same for both axes
     const left = 46 + (across - unit * (x1 - x0)) / 2;
     const box = { left, right: left + unit * (x1 - x0), top: 12, bottom: 12 + unit * (y1 - y0) };
     plot = { width, unit, box, ...scales(now.xLimits, now.limits, box) };
     set(svg, { viewBox: `0 0 ${width} ${(box.bottom + 38).toFixed(0)}` });
-    const signature = [width, ...now.xLimits, ...now.limits, ...now.axes, ...now.colors].join();
+    const signature = [width, height, ...now.xLimits, ...now.limits, ...now.axes, ...now.colors].join();
     if (signature !== svg.signature) {
       svg.signature = signature;
       drawFrame();
     }
     names.forEach((_, i) => {
-      drawArrow(arrows[i], tip(now.vectors, i), heads[i]);
+      drawArrow(arrows[i], tip(now.drawn, i), heads[i]);
       drawArrow(ghosts[i], pinned ? tip(pinned, i) : [NaN, NaN]);
     });
-    clouds.forEach((path, i) => set(path, { d: dots(...halves(now.points[i]), plot.px, plot.py) }));
+    clouds.forEach((path, i) => set(path, { d: dots(...halves(now.drawnPoints[i]), plot.px, plot.py) }));
     placeTags();
-    if (handle) {
-      const [x, y] = tip(now.vectors, names.indexOf(handle.name));
-      set(grip, { cx: plot.px(x), cy: plot.py(y) });
-    }
+    areas.forEach((path, i) => set(path, { d: `${trace(...halves(now.drawnAreas[i]), plot.px, plot.py)}Z` }));
+    lines.forEach((path, i) => set(path, { d: polylines(now.drawnLines[i], read.shape(`lines_${i}`)[1]) }));
+    joins.forEach((group, i) => drawJoins(group, joinNames[i], now.drawnJoins[i]));
+    grips.forEach((grip, i) => {
+      const [x, y] = spotOf(handles[i].name, now.drawn, now.drawnPoints);
+      set(grip, { visibility: Number.isFinite(x + y) ? "visible" : "hidden", cx: plot.px(x || 0), cy: plot.py(y || 0) });
+    });
+  }
+
+  /** A vector's tip, or a point that is alone. */
+  const spotOf = (name, vectors, points) => (names.includes(name) ? tip(vectors, names.indexOf(name)) : [...points[pointNames.indexOf(name)]]);
+
+  /** Several lines of so many corners each, one behind the other. */
+  function polylines(corners, length) {
+    const pieces = [];
+    for (let at = 0; at < corners.length; at += 2 * length) pieces.push(trace(...halves(corners.slice(at, at + 2 * length)), plot.px, plot.py));
+    return pieces.join("");
+  }
+
+  function drawJoins(group, [from, to], weights) {
+    const [x, y] = spotOf(from, now.drawn, now.drawnPoints);
+    const [xs, ys] = names.includes(to) ? tip(now.drawn, names.indexOf(to)).map((part) => [part]) : halves(now.drawnPoints[pointNames.indexOf(to)]);
+    [...group.children].forEach((line, i) => {
+      const part = now.most ? Math.min(weights[i] / now.most, 1) : 0;
+      set(line, { x1: plot.px(x), y1: plot.py(y), x2: plot.px(xs[i]), y2: plot.py(ys[i]), "stroke-width": (0.5 + 4.5 * part).toFixed(2), "stroke-opacity": (0.85 * Math.sqrt(part)).toFixed(3) });
+    });
   }
 
   const halves = (points) => [points.filter((_, i) => i % 2 === 0), points.filter((_, i) => i % 2 === 1)];
@@ -97,12 +141,15 @@ function plane(read, hand) {
         text(px(x), box.bottom + 16, "middle", told(x)),
       ]),
       text(box.right, box.bottom + 33, "end", now.axes[0]),
-      text(4, box.top - 1, "start", now.axes[1] ? `${now.axes[1]} ↑` : ""),
+      text(4, box.top - 1, "start", now.axes[1]),
     );
     names.forEach((_, i) => [arrows[i], ghosts[i], heads[i]].forEach((part) => set(part, { "data-color": now.colors[i] })));
     clouds.forEach((path, i) => set(path, { "data-color": now.colors[names.length + i] }));
-    many.forEach((name, i) => set(legend.children[i], { "data-color": now.colors[names.length + pointNames.indexOf(name)] }));
-    if (handle) set(grip, { "data-color": now.colors[names.indexOf(handle.name)] });
+    const colorOf = (name) => now.colors[[...names, ...pointNames, ...lineNames, ...areaNames].indexOf(name)];
+    named.forEach((name, i) => set(legend.children[i], { "data-color": colorOf(name) }));
+    [lines, areas].forEach((parts) => parts.forEach((part) => set(part, { "data-color": colorOf(part.dataset.name) })));
+    grips.forEach((grip, i) => set(grip, { "data-color": colorOf(handles[i].name) }));
+    set(clip.firstChild, { x: box.left, y: box.top, width: box.right - box.left, height: box.bottom - box.top });
   }
 
   function drawArrow(path, [x, y], head = null) {
@@ -124,16 +171,16 @@ function plane(read, hand) {
 
   /** Put each name beside its place, where it lies on no arrow and on no other name. */
   function placeTags() {
-    const tips = names.map((_, i) => tip(now.vectors, i)).map(([x, y]) => [plot.px(x), plot.py(y)]);
+    const tips = names.map((_, i) => tip(now.drawn, i)).map(([x, y]) => [plot.px(x), plot.py(y)]);
     const origin = [plot.px(0), plot.py(0)];
     const along = (end) => [0.25, 0.5, 0.75, 1].map((part) => [0, 1].map((axis) => origin[axis] + part * (end[axis] - origin[axis])));
-    const lone = now.points.map((point) => (point.length === 2 ? [plot.px(point[0]), plot.py(point[1])] : null));
-    const crowds = now.points.filter((points) => points.length > 2).flatMap((points) => {
+    const lone = now.drawnPoints.map((point) => (point.length === 2 ? [plot.px(point[0]), plot.py(point[1])] : null));
+    const crowds = now.drawnPoints.filter((points) => points.length > 2).flatMap((points) => {
       const [xs, ys] = halves(points);
       return [...xs].map((x, i) => [plot.px(x), plot.py(ys[i])]);
     });
     const taken = [...tips.flatMap(along), ...lone.filter(Boolean), ...crowds].map(([x, y], i) =>
-      around(x, y, i < 4 * tips.length && i % 4 === 3 && handle ? 13 : 5),
+      around(x, y, i < 4 * tips.length && i % 4 === 3 && handles.length ? 13 : 5),
     );
     [...tips, ...lone].forEach((at, i) => {
       const tag = tags[i];
@@ -152,47 +199,27 @@ function plane(read, hand) {
   const overlap = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
   const isOutside = (box) => box.left < 0 || box.right > plot.width || box.top < 0 || box.bottom > plot.box.bottom + 14;
 
-  // -------------------------------------------------------------------------------------------- the handle
+  // -------------------------------------------------------------------------------------------- the handles
 
-  /** Every state of the handle's controls, the others as they are, with the tip that is stored for it. */
-  function candidates() {
-    let states = [now.state];
-    handle.controls.forEach((name) => {
-      const [axis, count] = hand.axis(name);
-      states = states.flatMap((state) => Array.from({ length: count }, (_, at) => state.map((old, i) => (i === axis ? at : old))));
-    });
-    const which = names.indexOf(handle.name);
-    return states.map((state) => ({ state, tip: tip(read("vectors", state), which) }));
-  }
-
-  let dragged = null;
-  const drag = (event) => {
-    const frame = svg.getBoundingClientRect();
-    const [x, y] = [event.clientX - frame.left, event.clientY - frame.top];
-    const distance = ({ tip: [tipX, tipY] }) => Math.hypot(plot.px(tipX) - x, plot.py(tipY) - y);
-    let best = dragged[0];
-    for (const candidate of dragged) if (distance(candidate) < distance(best)) best = candidate;
-    hand.moveTo(best.state);
-    const which = names.indexOf(handle.name);
-    hand.tell(`${handle.name}: `, tip(now.vectors, which).map((part) => told(part)).join(", "), around(x + frame.left, y + frame.top, 16));
-  };
-  if (handle) {
-    grip.addEventListener("pointerdown", (event) => {
-      event.preventDefault();
-      grip.setPointerCapture(event.pointerId);
-      dragged = candidates();
-      figure.classList.add("dragging");
-      drag(event);
-    });
-    grip.addEventListener("pointermove", (event) => dragged && drag(event));
-    const drop = () => {
-      dragged = null;
-      figure.classList.remove("dragging");
-      hand.hush();
-    };
-    grip.addEventListener("pointerup", drop);
-    grip.addEventListener("pointercancel", drop);
-  }
+  handles.forEach(({ name, controls }, i) =>
+    grab(grips[i], hand, {
+      controls,
+      state: () => now.state,
+      place(state) {
+        const [x, y] = spotOf(name, read("vectors", state), pointNames.map((_, k) => read(`points_${k}`, state)));
+        return inWindow(svg).to(plot.px(x), plot.py(y));
+      },
+      start: () => figure.classList.add("dragging"),
+      moved(x, y) {
+        hand.tell(`${name}: `, spotOf(name, now.vectors, now.points).map((part) => told(part)).join(", "), around(x, y, 16));
+      },
+      stop() {
+        figure.classList.remove("dragging");
+        hand.hush();
+      },
+    }),
+  );
+  const isDragged = () => figure.classList.contains("dragging");
 
   // -------------------------------------------------------------------------------------------- reading
 
@@ -207,33 +234,37 @@ function plane(read, hand) {
   const stop = follow(
     svg,
     (_, event) => {
-      if (dragged) return true;
-      const frame = svg.getBoundingClientRect();
+      if (isDragged()) return true;
+      const { to } = inWindow(svg);
       const places = [...names.map((_, i) => tip(now.vectors, i)), ...now.points.map((point) => [...point.slice(0, 2)])];
-      const gaps = places.map(([x, y]) => Math.hypot(plot.px(x) - event.clientX + frame.left, plot.py(y) - event.clientY + frame.top));
+      const spots = places.map(([x, y]) => to(plot.px(x), plot.py(y)));
+      const gaps = spots.map(([x, y]) => Math.hypot(x - event.clientX, y - event.clientY));
       const nearest = gaps.indexOf(Math.min(...gaps));
       if (!(gaps[nearest] < 30)) return false;
       const [name, [x, y]] = [[...names, ...pointNames][nearest], places[nearest]];
       mark(name);
-      hand.tell(`${name}: `, `${told(x)}, ${told(y)}`, around(frame.left + plot.px(x), frame.top + plot.py(y), 10));
+      hand.tell(`${name}: `, `${told(x)}, ${told(y)}`, around(...spots[nearest], 10));
       hand.light({ [now.axis]: name });
       return true;
     },
     () => {
-      if (dragged) return;
+      if (isDragged()) return;
       mark(null);
       hand.hush();
     },
   );
-  const resized = new ResizeObserver(() => now && draw());
-  resized.observe(figure);
+  const lay = () => now && draw();
+  const stopWatching = watchWidth(figure, (found) => {
+    wide = found;
+    lay();
+  });
 
   const light = (lit) => mark(lit[now.axis]);
   const pin = (state) => (pinned = state && read("vectors", state));
-  const summary = () => (handle ? sentence() : "");
+  const summary = () => (handles.length ? sentence() : "");
   const stopAll = () => {
     stop();
-    resized.disconnect();
+    stopWatching();
   };
-  return { element: figure, update, light, pin, summary, stop: stopAll };
+  return { element: figure, update, lay, light, pin, summary, stop: stopAll };
 }

@@ -1,159 +1,140 @@
 // ------------------------------------------------------------------------------------------------ prediction
-// A question before the figure. Until the reader has answered, or says "just show me", a veil lies on it; then the
-// guess stays drawn on the truth. The answer comes with the payload: Python computed it from the figure's own numbers.
+// A question before the figure. Until the reader has answered, or says "just show me", the figure has its axes and its
+// words but no data; then the truth grows beside the guess. The answer comes with the payload: Python computed it from
+// the figure's own numbers. How each kind of question is asked stands in guess.js.
+
+const GROWS = 1200; // milliseconds; as in prediction.css
 
 /**
  * @param {HTMLElement} el the explorer @param {any} spec the question, its kind and its answer
- * @param {{panels: () => any[], moveTo: (state: Object<string, any>) => void}} hand
+ * @param {{panels: () => any[], controls: HTMLElement, state: Object<string, any>, show: (state: any) => void,
+ *   commit: () => void, live: boolean}} hand  `show` draws a state that nobody hears of until `commit`
  */
 function buildPrediction(el, spec, hand) {
   const store = `attention-guess:${location.pathname}#${el.id || spec.question}`;
-  const question = make("p", { class: "question" }, spec.question);
-  const choices = make("p", { class: "choices" });
-  const verdict = make("p", { class: "verdict", role: "status" });
-  const element = make("div", { class: "prediction" }, question, choices, verdict);
-  const skip = make("button", { type: "button", class: "skip" }, "just show me");
+  const question = make("p", { class: "question", tabindex: -1 }, ...subscripted(spec.question));
+  const choices = make("div", { class: "choices", role: "group", "aria-label": spec.question });
+  const verdict = make("p", { class: "verdict", tabindex: -1 });
+  const printed = make("p", { class: "printed" });
+  const after = make("div", { class: "after" }, verdict);
+  const element = make("div", { class: "prediction" }, question, choices, after, printed);
+  const kind = guessKinds[spec.kind](spec, () => hand.panels()[spec.panel]);
+  const reason = spec.because ? ` ${spec.because}` : "";
   let guess = recall();
-  let cell = null; // a listener on the panel, while a cell is to be clicked
+  let standing = guess === null ? "asked" : "guessed"; // or "shown", without a guess
+  let before = null; // the state that the question took the figure from
+  let undo = () => {};
 
-  skip.addEventListener("click", () => {
-    hand.moveTo(spec.state);
-    reveal();
+  const quiet = (words, act) => {
+    const button = make("button", { type: "button", class: "quiet" }, words);
+    button.addEventListener("click", act);
+    return button;
+  };
+  const skip = quiet("just show me", () => answer(null));
+  const again = quiet("ask me again", () => {
+    forget();
+    stand("asked");
+    question.focus({ preventScroll: true });
   });
 
+  after.append(again);
+
+  /** Begin, or draw anew on other panels. */
   function begin() {
-    if (guess !== null) {
-      reveal();
-      return;
-    }
+    if (standing === "guessed" && !hand.live) leaveFor(spec.state);
+    stand(standing);
+  }
+
+  function stand(next) {
+    standing = next;
+    undo();
+    standing === "asked" ? ask() : settle();
+    el.dataset.prediction = standing;
+    el.dispatchEvent(new CustomEvent("attention-predicted", { bubbles: true }));
+  }
+
+  function ask() {
     el.dataset.veiled = spec.kind;
-    const panel = panelElement();
-    if (spec.kind !== "cell") panels().forEach((each) => each.toggleAttribute("inert", true));
-    if (spec.kind === "option") choices.append(...spec.options.map(optionButton));
-    if (spec.kind === "marker") choices.append(...marker());
-    if (spec.kind === "cell") {
-      choices.append("Click the cell. ");
-      cell = (event) => {
-        const at = placeOf(event.target);
-        if (at) answer(at);
-      };
-      panel.addEventListener("click", cell);
-      panel.addEventListener("keydown", onEnter);
-    }
-    choices.append(skip);
+    leaveFor(spec.state);
+    lock(true);
+    after.remove();
+    setText(printed, spec.said + reason);
+    const { parts, stop } = kind.ask(answer);
+    choices.replaceChildren(...parts, skip);
+    undo = stop;
   }
 
-  const panels = () => hand.panels().map((panel) => panel.element);
-  const panelElement = () => panels()[spec.panel];
-  const onEnter = (event) => event.key === "Enter" && cell?.(event);
-
-  function optionButton(option) {
-    const button = make("button", { type: "button" }, option);
-    button.addEventListener("click", () => answer(option));
-    return button;
+  function settle() {
+    delete el.dataset.veiled;
+    hand.show({}); // names may stand elsewhere now
+    lock(false);
+    setText(printed, "");
+    verdict.replaceChildren(make("b", {}, guess === null ? spec.said : kind.say(guess)), ...subscripted(reason));
+    const { parts, stop } = guess === null ? { parts: [], stop() {} } : kind.show(guess);
+    choices.replaceChildren(...parts);
+    choices.after(after);
+    undo = stop;
   }
 
-  function marker() {
-    const [low, high] = spec.limits;
-    const input = make("input", { type: "range", min: low, max: high, step: (high - low) / 100, "aria-label": spec.question });
-    const output = make("output");
-    const commit = make("button", { type: "button" }, "this is my guess");
-    const show = () => {
-      setText(output, brief(Number(input.value), 2));
-      input.style.setProperty("--at", String((Number(input.value) - low) / (high - low)));
-    };
-    input.value = String((low + high) / 2);
-    input.addEventListener("input", show);
-    show();
-    commit.addEventListener("click", () => answer(Number(input.value)));
-    return [input, output, commit];
-  }
-
-  function placeOf(target) {
-    const cells = hand.panels()[spec.panel].cells;
-    for (let row = 0; row < cells.length; row++) {
-      const column = cells[row].findIndex((each) => each.contains(target));
-      if (column >= 0) return [row, column];
-    }
-    return null;
-  }
-
+  /** @param {any} given the guess, or null where the reader has none */
   function answer(given) {
     guess = given;
-    keep(given);
-    hand.moveTo(spec.state);
-    reveal();
+    before = null;
+    if (guess !== null) keep();
+    stand(guess === null ? "shown" : "guessed");
+    hand.commit();
+    hand.panels().forEach((panel) => panel.light?.({})); // nothing that was pointed at stands out from the truth
+    el.dataset.grows = "";
+    setTimeout(() => delete el.dataset.grows, GROWS);
+    verdict.focus({ preventScroll: true });
+    verdict.scrollIntoView({ block: "nearest" });
   }
 
-  function reveal() {
-    delete el.dataset.veiled;
-    panels().forEach((each) => each.toggleAttribute("inert", false));
-    if (cell) {
-      panelElement().removeEventListener("click", cell);
-      panelElement().removeEventListener("keydown", onEnter);
-      cell = null;
-    }
-    choices.replaceChildren();
-    if (guess === null) {
-      setText(verdict, `Answer: ${spec.said}`);
-      return;
-    }
-    setText(verdict, say());
-    draw();
-    const again = make("button", { type: "button" }, "ask me again");
-    again.addEventListener("click", () => {
-      forget();
-      setText(verdict, "");
-      choices.replaceChildren();
-      begin();
+  function leaveFor(state) {
+    before ??= { ...hand.state };
+    hand.show(state);
+  }
+
+  function lock(locked) {
+    hand.controls.inert = locked;
+    hand.panels().forEach(({ element }, i) => {
+      element.inert = locked && (spec.kind === "option" || i !== spec.panel);
+      const named = element.matches('[data-varies~="caption"]') ? element.querySelector("table, figure") : null;
+      if (locked) named?.setAttribute("aria-label", spec.question); // its caption, though hidden, would name it
+      else named?.removeAttribute("aria-label");
     });
-    choices.append(again);
   }
 
-  function say() {
-    const right = JSON.stringify(guess) === JSON.stringify(spec.answer);
-    if (spec.kind === "marker") return `Your guess: ${brief(guess, 2)}. It is ${spec.said}.`;
-    const own = spec.kind === "cell" ? spec.cells[guess[0]][guess[1]] : guess;
-    return right ? `Your guess: ${own}. Right.` : `Your guess: ${own}. It is ${spec.said}.`;
+  /** The guess belongs to the state that was asked about, and is seen there alone. */
+  function moved() {
+    el.toggleAttribute("data-elsewhere", Object.keys(spec.state).some((name) => spec.state[name] !== hand.state[name]));
   }
 
-  /** The guess, drawn on the truth. */
-  function draw() {
-    clear();
-    if (spec.kind === "cell") cellAt(guess)?.setAttribute("data-guess", "your guess");
-    if (spec.kind === "option" && spec.rows) {
-      const row = spec.rows.indexOf(guess);
-      if (row >= 0) cellAt([row, 0])?.setAttribute("data-guess", "your guess");
-    }
-    if (spec.kind === "marker") {
-      const bar = cellAt([spec.row, 0])?.querySelector(".bar");
-      const [low, high] = spec.limits;
-      bar?.style.setProperty("--guess", String(Math.min(Math.max((guess - low) / (high - low), 0), 1)));
-      bar?.toggleAttribute("data-guess", true);
-    }
+  /** A link that leads to a state lifts the veil: its text has told what to look at. */
+  function lift() {
+    if (before) hand.show(before);
+    before = null;
+    if (standing === "asked") stand("shown");
   }
 
-  const cellAt = ([row, column]) => hand.panels()[spec.panel].cells?.[row]?.[column];
-  const clear = () => el.querySelectorAll("[data-guess]").forEach((each) => each.removeAttribute("data-guess"));
-
-  // What a reader guessed stays in the reader's browser, where that keeps anything.
+  // What a reader guessed stays in the reader's browser, where that keeps anything, for as long as the question stays.
   function recall() {
     try {
-      return JSON.parse(localStorage.getItem(store) ?? "null");
+      const kept = JSON.parse(localStorage.getItem(store));
+      return kept.question === spec.question && kind.fits(kept.guess) ? kept.guess : null;
     } catch {
       return null;
     }
   }
-  function keep(given) {
+  function keep() {
     try {
-      localStorage.setItem(store, JSON.stringify(given));
+      localStorage.setItem(store, JSON.stringify({ question: spec.question, guess }));
     } catch {
       /* a browser that keeps nothing */
     }
   }
   function forget() {
     guess = null;
-    clear();
     try {
       localStorage.removeItem(store);
     } catch {
@@ -161,8 +142,8 @@ function buildPrediction(el, spec, hand) {
     }
   }
 
-  /** A link that leads to a state lifts the veil: its text has told what to look at. */
-  const lift = () => "veiled" in el.dataset && reveal();
+  /** Answer the question, or ask it again. */
+  const turn = () => (standing === "asked" ? skip : again).click();
 
-  return { element, begin, lift };
+  return { element, begin, moved, lift, turn };
 }

@@ -14,7 +14,8 @@ function tokens(read, hand) {
   const caption = make("figcaption");
   const toggles = read.first("heads").map((name, head) => toggle(name, head));
   const keys = Array.from({ length: S }, () => word());
-  const queries = two ? Array.from({ length: L }, () => word()) : keys;
+  const chips = read.first("look") === "chips"; // words that a control asks
+  const queries = two ? Array.from({ length: L }, () => word()) : chips ? [] : keys;
   const lines = Array.from({ length: heads }, (_, head) =>
     Array.from({ length: STEPS }, (_, step) =>
       make("path", { class: "join", style: `stroke: ${ink(head)}; stroke-opacity: ${(step + 1) / STEPS}; stroke-width: ${1 + (2.5 * step) / STEPS}` }),
@@ -22,11 +23,13 @@ function tokens(read, hand) {
   );
   const svg = make("svg", { class: "joins", "aria-hidden": "true" }, ...lines.flat());
   const box = (items, role, name) => make("div", { class: `words ${name}`, role: "listbox", "aria-label": role }, ...items.map((item) => item.element));
-  const asking = two ? box(queries, "Choose a query", "queries") : box(keys, "Choose a query", "line");
+  const line = chips ? make("div", { class: "words line" }, ...keys.map((item) => item.element)) : null;
+  const asking = line ?? (two ? box(queries, "Choose a query", "queries") : box(keys, "Choose a query", "line"));
   const stage = make("div", { class: two ? "stage two" : "stage" }, asking);
   const list = make("ul", { class: "spoken" });
   if (two) stage.append(svg, make("div", { class: "words keys" }, ...keys.map((item) => item.element)));
-  const figure = make("figure", { class: "tokens", "data-size": small ? "small" : null }, caption);
+  const size = small ? "small" : chips ? "large" : null;
+  const figure = make("figure", { class: "tokens", "data-size": size, style: `--heads: ${heads}` }, caption);
   if (heads > 1) figure.append(make("p", { class: "heads", role: "group", "aria-label": "heads" }, ...toggles));
   figure.append(stage, list);
   let now = null;
@@ -67,6 +70,7 @@ function tokens(read, hand) {
   function update(state) {
     now = {
       values: read("values", state),
+      drawn: read.blend("values", state),
       masked: read("mask", state),
       queries: read("queries", state),
       keys: read("keys", state),
@@ -86,16 +90,16 @@ function tokens(read, hand) {
   }
 
   const query = () => looked ?? chosen ?? now.chosen ?? L - 1;
-  const weight = (head, i, j) => now.values[(head * L + i) * S + j];
+  const weight = (head, i, j, values = now.values) => values[(head * L + i) * S + j];
   const isHidden = (i, j) => Boolean(now.masked && !now.masked(i * S + j));
   const isShown = (head) => shownHeads[head] ?? true;
 
   /** The mean of the heads that are on. */
-  function mean(i, j) {
+  function mean(i, j, values = now.values) {
     let [sum, count] = [0, 0];
     for (let head = 0; head < heads; head++) {
       if (!isShown(head)) continue;
-      sum += weight(head, i, j);
+      sum += weight(head, i, j, values);
       count++;
     }
     return count ? sum / count : 0;
@@ -113,11 +117,11 @@ function tokens(read, hand) {
       const value = mean(i, j);
       item.element.dataset.value = exact(value);
       item.element.toggleAttribute("data-masked", hidden);
-      const { background, text } = heads > 1 || hidden ? { background: "", text: "" } : shade(now.color, strength(value, now.limits));
+      const { background, text } = heads > 1 || hidden ? { background: "", text: "" } : shade(now.color, strength(mean(i, j, now.drawn), now.limits));
       item.text.style.background = background;
       item.text.style.color = text;
       item.stripes.forEach((stripe, head) => {
-        const part = hidden || !isShown(head) ? 0 : strength(weight(head, i, j), now.limits);
+        const part = hidden || !isShown(head) ? 0 : strength(weight(head, i, j, now.drawn), now.limits);
         stripe.style.background = ink(head);
         stripe.style.opacity = part.toFixed(2);
       });
@@ -141,7 +145,7 @@ function tokens(read, hand) {
       for (let i = every ? 0 : chosenQuery; i < (every ? L : chosenQuery + 1); i++) {
         for (let j = from; j < until; j++) {
           if (!isShown(head) || isHidden(i, j)) continue;
-          const step = Math.round(strength(weight(head, i, j), now.limits) * STEPS) - 1;
+          const step = Math.round(strength(weight(head, i, j, now.drawn), now.limits) * STEPS) - 1;
           const faint = faced === null && i !== chosenQuery ? Math.floor(step / 3) : step;
           if (step < 0 || faint < 0) continue;
           const [y0, y1] = [(i + 0.5) * gap, (j + 0.5) * gap].map((y) => y.toFixed(1));
@@ -174,7 +178,7 @@ function tokens(read, hand) {
   function choose(i) {
     chosen = i;
     looked = null;
-    if (now.control) hand.move(now.control, i);
+    if (now.control) hand.move({ [now.control]: i });
     else draw();
   }
 
@@ -228,7 +232,7 @@ function tokens(read, hand) {
   function light(lit) {
     const [i, j] = [now.queries.indexOf(lit[now.axes[0]]), now.keys.indexOf(lit[now.axes[1]])];
     if (two) queries.forEach((item, at) => item.element.classList.toggle("lit", at === i));
-    keys.forEach((item, at) => item.element.classList.toggle("lit", at === j || (!two && at === i)));
+    keys.forEach((item, at) => item.element.classList.toggle("lit", at === j || (queries === keys && at === i)));
     const next = i >= 0 ? i : null;
     if (next !== looked) {
       looked = next;

@@ -1,8 +1,9 @@
 """A row of numbers as labelled bars, whole or stacked from parts."""
 
 from collections.abc import Sequence
+from typing import Any
 
-from attention.explorer.panels.panel import Panel, as_labels, as_mask, as_numbers, common_words
+from attention.explorer.panels.panel import Handle, Panel, as_handles, as_labels, as_mask, as_numbers, common_words
 
 
 def bars(
@@ -17,6 +18,7 @@ def bars(
     color: str = "weights",
     limits: tuple[float, float] | None = None,
     digits: int = 2,
+    handle: Handle | Sequence[Handle] | None = None,
 ) -> Panel:
     """A row of numbers as labelled bars, each with its number.
 
@@ -31,12 +33,14 @@ def bars(
         caption: one line above the bars.
         axis: what a bar is, such as ``"key"``: bars and other panels of that axis light each other.
         color: as :func:`heatmap`'s.
-        limits: the numbers at the two ends of the track; as :func:`heatmap`'s when not given.
+        limits: the lowest and the highest number that there is room for; as :func:`heatmap`'s when not given.
         digits: decimals behind a bar.
+        handle: a label, and the control that moves the end of its bar: ``("apple", "temperature")``; or a list of such
+            pairs.
 
     Raises:
-        ValueError: values that are not a list (or, with parts, not a matrix with a column for each part), or labels or
-            mask that do not fit them.
+        ValueError: values that are not a list (or, with parts, not a matrix with a column for each part), labels or
+            mask that do not fit them, or a handle that is not a label.
         TypeError: as :func:`heatmap`.
 
     >>> bars([0.6, 0.4, 0.0], ["apple", "banana", "chair"]).words["labels"]
@@ -46,7 +50,8 @@ def bars(
     """
     values = as_numbers("values", values, dimensions=1 if parts is None else 2)
     numbers = {"values": values if parts is None else values.sum(axis=1)}
-    words = {"labels": as_labels("labels", labels, len(values)), "axis": str(axis)}
+    words: dict[str, Any] = {"labels": as_labels("labels", labels, len(values)), "axis": str(axis)}
+    words["handles"] = as_handles(handle, words["labels"], "bar")
     if parts is not None:
         numbers["parts"] = values
         words["parts_names"] = as_labels("parts", parts, values.shape[1])

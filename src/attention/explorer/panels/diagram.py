@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from attention.explorer.panels.panel import Panel, check_color
+from attention.explorer.panels.panel import Panel, as_caption, check_color
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def diagram(
         {"from": arrow.start, "to": arrow.end, "label": arrow.label, "lit": (arrow.start, arrow.end) in parts_lit}
         for arrow in arrows
     ]
-    words = {"boxes": placed, "arrows": drawn, "alt": _alt(placed, drawn), "caption": str(caption)}
+    words = {"boxes": placed, "arrows": drawn, "alt": _alt(placed, drawn), "caption": as_caption(caption)}
     return Panel("diagram", {}, words)
 
 

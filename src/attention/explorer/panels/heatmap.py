@@ -2,7 +2,16 @@
 
 from collections.abc import Sequence
 
-from attention.explorer.panels.panel import Panel, as_axes, as_index, as_labels, as_mask, as_numbers, common_words
+from attention.explorer.panels.panel import (
+    Panel,
+    as_axes,
+    as_controls,
+    as_index,
+    as_labels,
+    as_mask,
+    as_numbers,
+    common_words,
+)
 
 
 def heatmap(
@@ -12,6 +21,8 @@ def heatmap(
     columns: Sequence[str] | None = None,
     mask=None,
     row: int | None = None,
+    column: int | None = None,
+    control: str | Sequence[str] = "",
     caption: str = "",
     axes: tuple[str, str] = ("query", "key"),
     color: str = "weights",
@@ -28,16 +39,20 @@ def heatmap(
         columns: S labels for the columns.
         mask: bool, broadcastable to (L, S), True = may attend; the other cells are drawn as masked, unlike a zero.
         row: the index of a row to mark.
+        column: the index of a column to mark; with a row, their cell.
+        control: the control that choosing a row sets, to the row's number from 0; ``("query", "key")`` where a column
+            sets one too, ``("", "key")`` where it alone does.
         caption: one line above the table.
         axes: what a row and a column are.
-        color: ``"weights"``, ``"query"``, ``"key"``, ``"value"`` or ``"ink"``. Numbers below zero are grey with a cut
-            corner.
+        color: ``"weights"``, ``"query"``, ``"key"``, ``"value"`` or ``"ink"``. Numbers below zero have
+            a colour of their own.
         limits: the numbers drawn palest and strongest. When not given: 0 and 1 if all numbers of all states lie
             between, else 0 and the largest, else symmetric about 0.
         digits: decimals in a cell; the read-out has more.
 
     Raises:
-        ValueError: the values are not a matrix, labels or mask do not fit them, or there is no such row.
+        ValueError: the values are not a matrix, labels or mask do not fit them, or there is no such row or
+            column.
         TypeError: a mask that is not boolean, or values that are not numbers.
 
     >>> heatmap([[0.25, 0.75]], rows=["fruit"], columns=["apple", "chair"]).kind
@@ -51,6 +66,8 @@ def heatmap(
         "rows": as_labels("rows", rows, values.shape[0]),
         "columns": as_labels("columns", columns, values.shape[1]),
         "row": as_index("row", row, values.shape[0]),
+        "column": as_index("column", column, values.shape[1]),
+        "control": as_controls(control, 2),
         "axes": as_axes(axes),
         **common_words(caption, color, limits, digits),
     }

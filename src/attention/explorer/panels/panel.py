@@ -1,5 +1,6 @@
 """What every panel is, and how its arguments are read."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,15 +9,24 @@ import numpy as np
 import torch
 
 COLORS = ("weights", "query", "key", "value", "ink")
+SCALES = ("linear", "log")
+SHAPES = ("a number", "a list of numbers, (N,)", "a matrix, (rows, columns)", "matrices, (heads, rows, columns)")
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+Handle = tuple[str, str | Sequence[str]]
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One picture of one state: ``numbers`` keep their shape from state to state, ``words`` are plain JSON."""
+    """One picture of one state: ``numbers`` keep their shape from state to state, ``words`` are plain JSON.
+
+    Panels of one ``group`` are small multiples: they stand in one grid and share their scales.
+    """
 
     kind: str
     numbers: dict[str, np.ndarray]
     words: dict[str, Any]
+    group: int | None = None
 
 
 def as_numbers(name: str, values, dimensions: int | tuple[int, ...]) -> np.ndarray:
@@ -30,8 +40,7 @@ def as_numbers(name: str, values, dimensions: int | tuple[int, ...]) -> np.ndarr
         raise TypeError(f"{name} must be numbers, found {type(values).__name__}: {error}") from error
     wanted = (dimensions,) if isinstance(dimensions, int) else dimensions
     if array.ndim not in wanted:
-        shapes = {1: "a list of numbers, (N,)", 2: "a matrix, (rows, columns)", 3: "matrices, (heads, rows, columns)"}
-        known = " or ".join(shapes[dimension] for dimension in wanted)
+        known = " or ".join(SHAPES[dimension] for dimension in wanted)
         raise ValueError(f"{name} must be {known}, found shape {array.shape}")
     return array
 
@@ -72,6 +81,46 @@ def as_index(name: str, index: int | None, count: int) -> int | None:
     return None if index is None else int(index)
 
 
+def as_caption(caption) -> str:
+    """A caption as it is set: ``2.5e-03`` as 2.5×10⁻³."""
+    return re.sub(r"(?<=\d)e([+-]\d+)\b", lambda found: f"×10{str(int(found[1])).translate(RAISED)}", str(caption))
+
+
+def as_handles(handle: Handle | Sequence[Handle] | None, names: Iterable[str], kind: str) -> list[dict[str, Any]]:
+    """What can be taken by hand, and the one or two controls that each moves; raise where a panel has no such name."""
+    pairs = [] if handle is None else [handle] if isinstance(handle[0], str) else list(handle)
+    names, handles = list(names), []
+    for name, controls in pairs:
+        controls = [controls] if isinstance(controls, str) else list(controls)
+        if name not in names:
+            raise ValueError(f"handle names {name!r}, which is not a {kind}; there are {', '.join(names) or 'none'}")
+        if not 1 <= len(controls) <= 2:
+            raise ValueError(f"handle {name!r} must move one or two controls, found {len(controls)}")
+        handles.append({"name": str(name), "controls": controls})
+    return handles
+
+
+def as_controls(control: str | Sequence[str], count: int) -> list[str]:
+    """The names of the controls that choosing sets, one for each axis; an empty one where an axis sets none."""
+    names = [control] if isinstance(control, str) else list(control)
+    if len(names) > count:
+        raise ValueError(f"control must name at most {count}, one for each axis, found {', '.join(names)}")
+    return [*names, *[""] * (count - len(names))]
+
+
+def as_scale(name: str, scale: str) -> str:
+    """The scale of an axis."""
+    if scale not in SCALES:
+        raise ValueError(f"{name} must be one of {', '.join(SCALES)}, found {scale!r}")
+    return scale
+
+
+def check_above_zero(name: str, numbers: np.ndarray) -> None:
+    """Raise where a number has no place on a logarithmic axis; NaN is a gap."""
+    for number in numbers[numbers <= 0][:1]:
+        raise ValueError(f"{name} must be above 0 on a log axis, found {number:g}")
+
+
 def as_limits(limits) -> list[float] | None:
     """The two ends of a scale; raise unless they are finite and in order."""
     if limits is None:
@@ -106,4 +155,4 @@ def check_color(name: str, color: str) -> None:
 def common_words(caption: str, color: str, limits, digits: int) -> dict[str, Any]:
     """What panels of coloured numbers share."""
     check_color("color", color)
-    return {"caption": str(caption), "color": color, "limits": as_limits(limits), "digits": int(digits)}
+    return {"caption": as_caption(caption), "color": color, "limits": as_limits(limits), "digits": int(digits)}

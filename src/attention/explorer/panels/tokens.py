@@ -35,8 +35,9 @@ def tokens(
     """A sentence as words, each tinted by the weight that the chosen query gives it.
 
     The reader chooses a query by a tap, by pointing, or with the arrow keys. With two rows, queries stand on the left,
-    keys on the right, and lines join them, stronger for a larger weight. Several heads have a colour each, and can be
-    switched off; without several, a weight tints its word.
+    keys on the right, and lines join them, stronger for a larger weight. In one row of keys that are not the queries,
+    the words are large, and a control of the explorer chooses the query, by ``chosen``. Several heads have a colour
+    each, and can be switched off; without several, a weight tints its word.
 
     Args:
         weights: (L, S), or (H, L, S) for up to eight heads.
@@ -55,8 +56,7 @@ def tokens(
         digits: decimals under a word.
 
     Raises:
-        ValueError: words, heads or mask that do not fit the weights, more than eight heads, rows other than 1 and 2, or
-            one row for keys that are not the queries.
+        ValueError: words, heads or mask that do not fit the weights, more than eight heads, or rows other than 1 and 2.
         TypeError: as :func:`heatmap`.
 
     >>> tokens([[1.0, 0.0], [0.5, 0.5]], ["the", "cat"]).words["heads"]
@@ -71,13 +71,12 @@ def tokens(
     rows = (1 if keys is None else 2) if rows is None else rows
     if rows not in (1, 2):
         raise ValueError(f"rows must be 1 or 2, found {rows}")
-    if rows == 1 and list(queries) != list(words_of_keys):
-        raise ValueError("one row of words has the same queries and keys: use rows=2")
     if lines not in LINES:
         raise ValueError(f"lines must be one of {', '.join(LINES)}, found {lines!r}")
     numbers = {"values": values}
     if mask is not None:
         numbers["mask"] = as_mask(mask, (L, S))
+    look = {"look": "chips"} if rows == 1 and list(queries) != list(words_of_keys) else {}
     words = {
         "queries": as_labels("queries", queries, L),
         "keys": as_labels("keys", words_of_keys, S),
@@ -87,6 +86,7 @@ def tokens(
         "control": str(control),
         "lines": lines,
         "axes": as_axes(axes),
+        **look,
         **common_words(caption, color, limits, digits),
     }
     return Panel("tokens", numbers, words)

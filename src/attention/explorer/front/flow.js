@@ -1,0 +1,265 @@
+// ------------------------------------------------------------------------------------------------ flow
+// Matrices, each made from those before it. A step lights those that it computes and what they are made of, and copies
+// of that are seen to move there. Lines of matrices break where there is no room; arrows are laid after the breaks.
+
+const FLOW = { letter: 0.6, gap: 2, least: 12, most: 1.1, flight: 420, stagger: 180 }; // em, pixels, milliseconds
+
+function flow(read, hand) {
+  const specs = read.first("stations");
+  const caption = make("figcaption");
+  const svg = make("svg", { class: "ways", "aria-hidden": "true" });
+  const stations = specs.map(build);
+  const lines = specs.reduce((all, spec, k) => ((all[spec.line] ??= []).push(stations[k]), all), []);
+  const stage = make("div", { class: "stations" }, svg, ...lines.map((some) => make("div", { class: "line" }, ...some.map((station) => station.element))));
+  const figure = make("figure", { class: "flow" }, caption, stage);
+  const still = matchMedia("(prefers-reduced-motion: reduce)");
+  const ways = specs.flatMap((spec, to) => spec.sources.map(([from]) => ({ from, to, element: svg.appendChild(make("g", {}, make("path"), make("polygon", { points: "0,0 -8,4 -8,-4" }))) })));
+  let now = null;
+  let drawn = ""; // the state, so that a picture on its way to it is drawn once
+
+  function build(spec, k) {
+    const [L, S] = read.shape(`${k}_values`);
+    const words = make("p", { "aria-hidden": "true" }); // may be wider than its matrix
+    const spoken = make("span", { class: "spoken" });
+    const heads = Array.from({ length: S }, () => make("th", { scope: "col" }, make("span")));
+    const sides = Array.from({ length: L }, () => make("th", { scope: "row" }));
+    const cells = sides.map(() => heads.map(() => make("td", {}, make("span"))));
+    const rows = sides.map((side, i) => make("tr", {}, side, ...cells[i]));
+    const table = make("table", {}, make("caption", {}, spoken), make("thead", {}, make("tr", {}, make("td"), ...heads)), make("tbody", {}, ...rows));
+    const element = make("div", { class: "station", "data-color": spec.color }, words, table);
+    const longest = Math.max(...Array.from(read.first(`${k}_values`), (value) => brief(value, spec.digits).length)) - (spec.digits ? 0.5 : 0); // a point is narrow
+    const wide = (words) => FLOW.letter * Math.max(...words.map((word) => [...word].length));
+    const cell = Math.max(FLOW.letter * longest + 0.5, 1.75);
+    const label = wide(spec.rows) + 0.7;
+    const isUpright = wide(spec.columns) + 0.3 > cell;
+    element.style.setProperty("--own", `${cell * S}em`);
+    element.style.setProperty("--label", `${label}em`);
+    table.toggleAttribute("data-upright", isUpright);
+    const head = isUpright ? wide(spec.columns) + 0.5 : spec.columns.some(Boolean) ? 1.5 : 0;
+    const width = Math.max(cell * S, 0.52 * `${spec.name} = ${spec.operation}`.length + 0.5); // of its caption, too
+    element.style.setProperty("--width", `${width}em`);
+    return { element, words, spoken, heads, sides, cells, rows, names: spec.rows.join("\n"), width, label, head };
+  }
+
+  function update(state) {
+    if (drawn === String(state)) return;
+    drawn = String(state);
+    const before = now;
+    now = { stations: read("stations", state), step: read("step", state), query: read("query", state) ?? null };
+    now.values = specs.map((_, k) => read(`${k}_values`, state));
+    now.masks = specs.map((_, k) => read(`${k}_mask`, state));
+    caption.replaceChildren(...subscripted(read("caption", state)));
+    stations.forEach((station, k) => draw(station, k, now.stations[k], read("limits", state)[k]));
+    lightUp();
+    if (before && before.step !== now.step && now.step > 0) move();
+  }
+
+  function draw({ element, words, spoken, heads, sides, cells, rows }, k, spec, limits) {
+    words.replaceChildren(make("b", {}, ...subscripted(spec.name)), spec.operation ? " = " : "", ...subscripted(spec.operation));
+    setText(spoken, words.textContent);
+    element.dataset.when = spec.step < now.step ? "done" : spec.step > now.step ? "ahead" : "now";
+    heads.forEach((head, j) => setText(head.firstChild, spec.columns[j]));
+    rows.forEach((row, i) => {
+      setText(sides[i], spec.rows[i]);
+      row.toggleAttribute("data-off", !spec.whole && now.query !== null && i !== now.query);
+      cells[i].forEach((cell, j) => {
+        const index = i * heads.length + j;
+        const [value, hidden] = [now.values[k][index], isHidden(k, i, j)];
+        fill(cell, value, hidden, spec.digits);
+        const plain = hidden || !Number.isFinite(value);
+        const { background, text: ink } = plain ? { background: "", text: "" } : shade(isBelow(value, spec.digits) ? "negative" : spec.color === "ink" ? "muted" : spec.color, 0.85 * strength(value, limits));
+        cell.style.setProperty("--fill", background);
+        cell.style.color = ink;
+        const text = hidden ? "" : brief(value, spec.digits);
+        setText(cell.firstChild, text);
+      });
+    });
+  }
+
+  const isHidden = (k, i, j) => Boolean(now.masks[k] && !now.masks[k](i * stations[k].heads.length + j));
+
+  // ---------------------------------------------------------------------------------------------- what is made of what
+
+  /** The cells of a station that are a part of it, as a block: seen from row i, column j of another. */
+  function block(k, part, i, j) {
+    const { cells } = stations[k];
+    const row = { "i:": i, "ij": i, "j:": j }[part];
+    const column = { ":j": j, "ij": j }[part];
+    const some = part === "≤i:" ? cells.slice(0, i + 1) : row === undefined ? cells : [cells[row]];
+    return column === undefined ? some : some.map((line) => [line[column]]);
+  }
+
+  /** The rows of a station that the step is about. */
+  const followed = (k) => stations[k].rows.map((_, i) => i).filter((i) => now.stations[k].whole || now.query === null || i === now.query);
+
+  /** Call for each number of a row, and each part that it is made of. */
+  function eachPart(k, i, call) {
+    stations[k].cells[i].forEach((cell, j) => !isHidden(k, i, j) && now.stations[k].sources.forEach(([from, part]) => call(block(from, part, i, j), cell, from, j)));
+  }
+
+  function mark(name, some) {
+    stage.querySelectorAll(`.${name}`).forEach((cell) => cell.classList.remove(name));
+    some.forEach((cell) => cell.classList.add(name));
+  }
+
+  /** Light what the step's numbers are made of. */
+  function lightUp() {
+    const used = new Set();
+    now.stations.forEach(({ step }, k) => {
+      if (step === now.step) followed(k).forEach((i) => eachPart(k, i, (cells) => cells.flat().forEach((cell) => used.add(cell))));
+    });
+    mark("used", used);
+    ways.forEach(({ to, element }) => element.classList.toggle("on", now.stations[to].step === now.step));
+  }
+
+  // ---------------------------------------------------------------------------------------------- motion
+
+  let ghosts = [];
+  function stopMoving() {
+    ghosts.forEach((ghost) => ghost.cancel());
+    ghosts = [];
+    stage.querySelectorAll(".ghost").forEach((ghost) => ghost.remove());
+  }
+
+  /** Let the parts of what the step computes move to where it stands. */
+  function move() {
+    stopMoving();
+    if (still.matches || !stage.clientWidth) return;
+    const frame = stage.getBoundingClientRect();
+    const boxes = new Map();
+    const boxOf = (cell) => boxes.get(cell) ?? boxes.set(cell, cell.getBoundingClientRect()).get(cell);
+    now.stations.forEach((spec, k) => {
+      if (spec.step !== now.step) return;
+      const columns = stations[k].heads.length;
+      followed(k).forEach((i) => {
+        stations[k].cells[i].forEach((cell, j) => {
+          const delay = (FLOW.stagger * j) / columns;
+          const fade = { duration: 200, delay: delay + 0.7 * FLOW.flight, fill: "backwards" };
+          ghosts.push(cell.animate([{ opacity: 0 }, { opacity: 1 }], fade));
+        });
+        eachPart(k, i, (cells, cell, from, j) => {
+          const [first, last, to] = [boxOf(cells[0][0]), boxOf(cells.at(-1).at(-1)), boxOf(cell)];
+          const ghost = make("i", { class: "ghost", "data-color": specs[from].color });
+          const [width, height] = [last.right - first.left, last.bottom - first.top];
+          Object.assign(ghost.style, { left: `${first.left - frame.left}px`, top: `${first.top - frame.top}px`, width: `${width}px`, height: `${height}px` });
+          stage.append(ghost);
+          const end = `translate(${to.left - first.left}px, ${to.top - first.top}px) scale(${to.width / width}, ${to.height / height})`;
+          const flight = ghost.animate([{ opacity: 0 }, { opacity: 0.55, offset: 0.15 }, { opacity: 0.55, offset: 0.8 }, { transform: end, opacity: 0 }], {
+            duration: FLOW.flight,
+            delay: (FLOW.stagger * j) / columns,
+            easing: "ease-in-out",
+            fill: "both",
+          });
+          flight.onfinish = () => ghost.remove();
+          ghosts.push(flight);
+        });
+      });
+    });
+  }
+
+  // ---------------------------------------------------------------------------------------------- places
+
+  /** Set the size so that the widest line fits; where it can't, break it. Labels stand where a line begins, or they change. */
+  function lay() {
+    const inherited = parseFloat(getComputedStyle(figure).fontSize);
+    const widthAfter = (station, before) => station.width + (station.names === before?.names ? 0 : station.label);
+    const widest = Math.max(...lines.map((some) => some.reduce((sum, station, i) => sum + FLOW.gap + widthAfter(station, some[i - 1]), -FLOW.gap)));
+    const fitting = (stage.clientWidth - 2) / widest;
+    const size = fitting < FLOW.least ? FLOW.least : Math.min(fitting, FLOW.most * inherited);
+    stage.style.fontSize = `${size.toFixed(2)}px`;
+    const room = stage.clientWidth / size - 0.1;
+    let line = 0;
+    for (const some of lines) {
+      let used = 0;
+      some.forEach((station, i) => {
+        const next = used + FLOW.gap + widthAfter(station, some[i - 1]);
+        const isFirst = !used || next > room;
+        station.element.toggleAttribute("data-labels", isFirst || station.names !== some[i - 1].names);
+        used = isFirst ? widthAfter(station) : next;
+        station.line = isFirst ? ++line : line;
+      });
+    }
+    stations.forEach((station) => {
+      const beside = stations.filter((other) => other.line === station.line);
+      station.element.style.setProperty("--head", `${Math.max(...beside.map(({ head }) => head))}em`);
+    });
+    drawWays(size);
+  }
+
+  /** Arrows within a line and to the next one; over others' heads where these stand between. */
+  function drawWays(em) {
+    const frame = stage.getBoundingClientRect();
+    const box = ({ words, cells }) => {
+      const [first, last, head] = [cells[0][0].getBoundingClientRect(), cells.at(-1).at(-1).getBoundingClientRect(), words.getBoundingClientRect()];
+      return { left: first.left - frame.left, right: last.right - frame.left, top: head.top - frame.top, middle: (first.top + last.bottom) / 2 - frame.top, bottom: last.bottom - frame.top };
+    };
+    const boxes = stations.map(box);
+    for (const { from, to, element } of ways) {
+      const [a, b] = [boxes[from], boxes[to]];
+      const within = stations[from].line === stations[to].line;
+      const fan = ways.filter((way) => way.from === from && stations[way.to].line === stations[from].line).length > 1;
+      const straight = within && to === from + 1 && !fan;
+      element.toggleAttribute("hidden", !within && stations[to].line !== stations[from].line + 1);
+      const [x0, x1] = [(a.left + a.right) / 2, (b.left + b.right) / 2];
+      const path = straight
+        ? `M${a.right + 4} ${a.middle}H${b.left - 5}`
+        : within
+          ? `M${a.right - 0.8 * em} ${a.top - 2}V${a.top - 0.6 * em}H${x1}V${b.top - 1}`
+          : `M${x0} ${a.bottom + 3}V${b.top - 1.05 * em}H${x1}V${b.top - 1}`;
+      const [tip, angle] = straight ? [[b.left - 3, a.middle], 0] : [[x1, b.top + 1], 90];
+      element.firstChild.setAttribute("d", path);
+      element.lastChild.setAttribute("transform", `translate(${tip}) rotate(${angle})`);
+    }
+  }
+
+  // ---------------------------------------------------------------------------------------------- the hand
+
+  /** Which number lies there: station, row, column. */
+  function find(target) {
+    const k = stations.findIndex((station) => station.element.contains(target));
+    const row = k < 0 ? -1 : stations[k].rows.findIndex((line) => line.contains(target));
+    return [k, row, row < 0 ? -1 : stations[k].cells[row].findIndex((cell) => cell.contains(target))];
+  }
+
+  function leave() {
+    mark("at", []);
+    figure.classList.remove("reading");
+    hand.hush();
+  }
+
+  const stopFollowing = follow(
+    stage,
+    (target) => {
+      const [k, i, j] = find(target);
+      const here = j >= 0 && now.stations[k].step <= now.step;
+      if (!here) return false;
+      const parts = [stations[k].cells[i][j]];
+      now.stations[k].sources.forEach(([from, part]) => parts.push(...block(from, part, i, j).flat()));
+      mark("at", parts);
+      figure.classList.add("reading");
+      const spec = now.stations[k];
+      const where = [spec.name, spec.rows[i], spec.columns[j]].filter(Boolean).join(", ");
+      hand.tell(`${where}: `, isHidden(k, i, j) ? "masked" : told(now.values[k][i * spec.columns.length + j]), parts[0].getBoundingClientRect());
+      return true;
+    },
+    leave,
+  );
+  stage.addEventListener("click", (event) => {
+    const [k, i] = find(event.target);
+    if (k < 0) return;
+    const { step, whole } = now.stations[k];
+    const [control, chooser] = [read.first("control"), read.first("query_control")];
+    if (control && step !== now.step) hand.move({ [control]: step });
+    if (chooser && i >= 0 && !whole && i !== now.query) hand.move({ [chooser]: i });
+  });
+  figure.toggleAttribute("data-choose", Boolean(read.first("control")));
+  const resized = new ResizeObserver(lay);
+  resized.observe(stage);
+
+  const stop = () => {
+    stopMoving();
+    stopFollowing();
+    resized.disconnect();
+  };
+  return { element: figure, lay, update, summary: () => "", stop };
+}

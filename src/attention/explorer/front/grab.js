@@ -1,0 +1,84 @@
+// ------------------------------------------------------------------------------------------------ grab
+// A part of a picture that is taken by hand. It follows the finger freely, along the places where it lies in the stored
+// states and between them; its numbers are those of the nearest state.
+
+/**
+ * @param {Element} grip what is taken @param {any} hand the explorer's
+ * @param {{controls: string[], state: () => number[], place: (state: number[]) => number[], moved?: (x: number, y: number) => void,
+ *          start?: () => void, stop?: () => void}} how the controls that it moves, one or two; the present state; where the
+ *   grip lies in a state, in pixels of the window; and what hears where the finger is
+ */
+function grab(grip, hand, { controls, state, place, moved, start, stop }) {
+  let held = null; // the way or the net of places, and how far from the grip's middle the finger took it
+
+  grip.classList.add("grip");
+  grip.addEventListener("pointerdown", (event) => {
+    event.preventDefault();
+    event.stopPropagation();
+    grip.setPointerCapture(event.pointerId);
+    const [x, y] = place(state());
+    held = { places: placesOf(controls.map(hand.axis), state(), place), dx: x - event.clientX, dy: y - event.clientY };
+    start?.();
+    move(event);
+  });
+  const move = (event) => {
+    if (!held) return;
+    const [x, y] = [event.clientX + held.dx, event.clientY + held.dy];
+    hand.follow(held.places(x, y));
+    moved?.(event.clientX, event.clientY);
+  };
+  const drop = () => {
+    if (!held) return;
+    held = null;
+    hand.letGo();
+    stop?.();
+  };
+  grip.addEventListener("pointermove", move);
+  grip.addEventListener("pointerup", drop);
+  grip.addEventListener("pointercancel", drop);
+}
+
+/** From a point to the places of the controls, in parts of a step, at which a grip lies nearest to it. */
+function placesOf(axes, state, place) {
+  const along = ([axis, count], from) => Array.from({ length: count }, (_, i) => from.with(axis, i));
+  if (axes.length === 1) {
+    const way = along(axes[0], state).map(place);
+    return (x, y) => state.with(axes[0][0], nearestOnWay(way, x, y).at);
+  }
+  const net = along(axes[0], state).map((row) => along(axes[1], row).map(place));
+  return (x, y) => {
+    const [first, second] = nearestInNet(net, x, y);
+    return state.with(axes[0][0], first).with(axes[1][0], second);
+  };
+}
+
+/** The nearest point of a way of straight pieces: where it lies on the way, and how far off. */
+function nearestOnWay(way, x, y) {
+  let best = { at: 0, gap: Infinity };
+  way.forEach(([x0, y0], i) => {
+    const [x1, y1] = way[i + 1] ?? [x0, y0];
+    const square = (x1 - x0) ** 2 + (y1 - y0) ** 2;
+    const part = square ? Math.min(Math.max(((x - x0) * (x1 - x0) + (y - y0) * (y1 - y0)) / square, 0), 1) : 0;
+    const gap = Math.hypot(x0 + part * (x1 - x0) - x, y0 + part * (y1 - y0) - y);
+    if (gap < best.gap) best = { at: i + part, gap };
+  });
+  return best;
+}
+
+/** The nearest point of a net: on the rows through it and on the columns, then between them. */
+function nearestInNet(net, x, y) {
+  const rows = net.map((row) => nearestOnWay(row, x, y));
+  const first = rows.reduce((best, row, i) => (row.gap < rows[best].gap ? i : best), 0);
+  const second = rows[first].at;
+  const low = Math.floor(second);
+  const between = ([x0, y0], [x1, y1]) => [x0 + (second - low) * (x1 - x0), y0 + (second - low) * (y1 - y0)];
+  const column = net.map((row) => between(row[low], row[low + 1] ?? row[low]));
+  return [nearestOnWay(column, x, y).at, second];
+}
+
+/** A line that says what can be taken by hand. @param {string} what of it @param {{name: string}[]} handles */
+function hintOf(what, handles) {
+  const names = handles.map(({ name }) => `“${name}”`);
+  const listed = [names.slice(0, -1).join(", "), ...names.slice(-1)].filter(Boolean).join(" or ");
+  return make("p", { class: "hint" }, handles.length ? `Drag ${what} ${listed}.` : "");
+}

@@ -1,0 +1,49 @@
+// ------------------------------------------------------------------------------------------------ in the reader's sight
+
+/** How high the page's own bar is, below which figures are seen. */
+const ceilingOf = (el) => parseFloat(getComputedStyle(el).getPropertyValue("--al-top")) || 0;
+
+/** Is half of it on the screen, or half of the screen full of it? */
+function isInSight(el) {
+  const { top, bottom, height } = el.getBoundingClientRect();
+  const ceiling = ceilingOf(el);
+  return Math.min(bottom, innerHeight) - Math.max(top, ceiling) >= Math.min(height, innerHeight - ceiling) / 2;
+}
+
+/** Scroll it to the middle of the screen, or its head to the top. @param {ScrollBehavior} behavior */
+function bring(el, behavior = "auto") {
+  const place = getComputedStyle(el).position === "fixed" ? el.parentElement : el; // a phone's edge is not its place
+  const { top, height } = place.getBoundingClientRect();
+  const ceiling = ceilingOf(el);
+  scrollBy({ top: Math.floor(top - ceiling - Math.max(0, (innerHeight - ceiling - height) / 2)), behavior });
+}
+
+/** Bring it, and again whenever the page around it has grown (formulas, fonts), until the reader does something. */
+function holdInSight(el) {
+  const grown = new ResizeObserver(() => bring(el, "instant"));
+  grown.observe(document.body);
+  for (const act of ["wheel", "touchstart", "pointerdown", "keydown"]) addEventListener(act, () => grown.disconnect(), { once: true, passive: true });
+}
+
+let forgetWay = () => {};
+
+/** Bring it, and while the link that asked for it is out of sight offer the way back. @param {HTMLElement} link */
+function visit(el, link) {
+  forgetWay();
+  const back = make("button", { type: "button", class: "al-back", hidden: "" }, "↩ back to the text");
+  const watch = new IntersectionObserver(([{ isIntersecting }]) => {
+    if (isIntersecting && !back.hidden) forgetWay();
+    else back.hidden = isIntersecting;
+  });
+  forgetWay = () => {
+    watch.disconnect();
+    back.remove();
+  };
+  back.addEventListener("click", () => {
+    link.scrollIntoView({ block: "center" });
+    link.focus({ preventScroll: true });
+  });
+  link.after(back);
+  watch.observe(link);
+  bring(el);
+}

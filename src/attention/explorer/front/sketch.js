@@ -1,0 +1,177 @@
+// ------------------------------------------------------------------------------------------------ sketch
+// A guess that is drawn: a line over the horizontal axis of curves, by a finger or a mouse, or by keys at some points of
+// it. What is not drawn yet goes on level, so that any stroke is a whole guess.
+
+const SUPPORTS = 6; // points that keys can move
+const NEAR = 0.05; // of the axis: so far off a line is still right
+
+function guessSketch(spec, panel) {
+  const [low, high] = spec.limits;
+  const last = spec.x.length - 1;
+  const supports = [...new Set(Array.from({ length: SUPPORTS }, (_, k) => Math.round((k * last) / (SUPPORTS - 1))))];
+  const within = (value) => Number(Math.min(Math.max(value, low), high).toPrecision(4));
+
+  /** A layer over the plot, which holds the guess. */
+  function layer(heights, words) {
+    const stage = panel().element.querySelector(".stage");
+    const path = make("path", { class: "guess-line" });
+    const name = make("text", { class: "guess-name" }, words);
+    const svg = make("svg", { class: "sketch", "aria-hidden": "true" }, path, name);
+    const draw = () => {
+      const { box, px, py } = panel().plot();
+      set(svg, { viewBox: stage.querySelector("svg").getAttribute("viewBox") });
+      set(path, { d: trace(spec.x, heights(), px, py) });
+      const end = heights()[last];
+      const isEmpty = end === undefined;
+      const y = isEmpty ? (box.top + box.bottom) / 2 : Math.max(py(end) - 9, box.top + 12);
+      set(name, { x: isEmpty ? (box.left + box.right) / 2 : box.right - 2, y, "text-anchor": isEmpty ? "middle" : "end" });
+      return svg.viewBox.baseVal;
+    };
+    const resized = new ResizeObserver(draw);
+    stage.append(svg);
+    resized.observe(stage);
+    draw();
+    const remove = () => {
+      resized.disconnect();
+      svg.remove();
+    };
+    return { stage, svg, name, draw, remove };
+  }
+
+  /** The number at a height of the plot, whatever its scale. */
+  function numberAt(y) {
+    const { py } = panel().plot();
+    let [below, above] = [low, high];
+    for (let i = 0; i < 50; i++) {
+      const middle = (below + above) / 2;
+      if (py(middle) > y) below = middle;
+      else above = middle;
+    }
+    return within(below);
+  }
+
+  /** From keys and from screen readers; a drawing knows no `inert`. */
+  function hide(element, hidden) {
+    element.toggleAttribute("inert", hidden);
+    if (hidden) element.setAttribute("aria-hidden", "true");
+    else element.removeAttribute("aria-hidden");
+  }
+
+  /** All heights, where some are drawn: straight between them, level beyond. @param {number[]} drawn with gaps */
+  function filled(drawn) {
+    const known = Object.keys(drawn).map(Number);
+    return spec.x.map((_, i) => {
+      if (i in drawn) return drawn[i];
+      const [left, right] = [known.findLast((at) => at < i), known.find((at) => at > i)];
+      if (left === undefined || right === undefined) return drawn[left ?? right];
+      return within(drawn[left] + ((i - left) / (right - left)) * (drawn[right] - drawn[left]));
+    });
+  }
+
+  function ask(answer) {
+    const drawn = []; // by the pointer; with gaps
+    let heights = [];
+    let from = null; // where the stroke was last
+    const commit = commitBelow(panel(), () => answer(heights));
+    const canvas = layer(() => heights, "draw the line here");
+    const sliders = supports.map(slider);
+    const hidden = [...canvas.stage.children].filter((each) => each !== canvas.svg);
+    hidden.forEach((each) => hide(each, true));
+    canvas.stage.append(...sliders);
+
+    function changed() {
+      heights = filled(drawn);
+      setText(canvas.name, "your guess");
+      canvas.draw();
+      placeSliders();
+      commit.ready();
+    }
+
+    function stroke(event) {
+      const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(canvas.svg.getScreenCTM().inverse());
+      const { px } = panel().plot();
+      const gaps = spec.x.map((place) => Math.abs(px(place) - x));
+      const to = { at: gaps.indexOf(Math.min(...gaps)), height: numberAt(y) };
+      from ??= to;
+      const [first, end] = [Math.min(from.at, to.at), Math.max(from.at, to.at)];
+      for (let i = first; i <= end; i++) {
+        const part = to.at === from.at ? 1 : (i - from.at) / (to.at - from.at);
+        drawn[i] = within(from.height + part * (to.height - from.height));
+      }
+      from = to;
+      changed();
+    }
+    canvas.svg.addEventListener("pointerdown", (event) => {
+      event.preventDefault();
+      canvas.svg.setPointerCapture(event.pointerId);
+      from = null;
+      stroke(event);
+    });
+    canvas.svg.addEventListener("pointermove", (event) => canvas.svg.hasPointerCapture(event.pointerId) && stroke(event));
+
+    // ------------------------------------------------------------------------------------------ keys
+
+    /** A native slider, upright, for one point of the line; it draws its neighbours along. */
+    function slider(at, k) {
+      const label = `${spec.line} at ${spec.axis} = ${told(spec.x[at])}`;
+      const input = make("input", { type: "range", class: "support", min: 0, max: 100, "aria-label": label, "aria-orientation": "vertical" });
+      input.addEventListener("input", () => {
+        const { box } = panel().plot();
+        const height = numberAt(box.bottom - (Number(input.value) / 100) * (box.bottom - box.top));
+        const [left, right] = [supports[k - 1] ?? at, supports[k + 1] ?? at];
+        const change = heights.length ? height - heights[at] : 0;
+        for (let i = left; i <= right; i++) {
+          const pull = i < at ? (i - left) / (at - left) : i > at ? (right - i) / (right - at) : 1;
+          if (heights.length) drawn[i] = within(heights[i] + pull * change);
+        }
+        drawn[at] = height;
+        changed();
+      });
+      return input;
+    }
+
+    function placeSliders() {
+      const { box, px, py } = panel().plot();
+      const { width, height } = canvas.svg.viewBox.baseVal;
+      supports.forEach((at, k) => {
+        const [input, known] = [sliders[k], heights.length > 0];
+        input.style.inset = `${(100 * box.top) / height}% auto auto ${(100 * px(spec.x[at])) / width}%`;
+        input.style.height = `${(100 * (box.bottom - box.top)) / height}%`;
+        if (!known) return;
+        const share = Math.round((100 * (box.bottom - py(heights[at]))) / (box.bottom - box.top));
+        if (Number(input.value) !== share) input.value = String(share);
+        set(input, { "aria-valuetext": told(heights[at]) });
+      });
+    }
+    placeSliders();
+
+    const stop = () => {
+      [canvas, commit, ...sliders].forEach((each) => each.remove());
+      hidden.forEach((each) => hide(each, false));
+    };
+    return { parts: ["Draw the line from left to right."], stop };
+  }
+
+  /** Where a guess is furthest off, and by how much of the axis. */
+  function worst(guess) {
+    const { py, box } = panel().plot();
+    const gaps = guess.map((height, i) => (spec.answer[i] === null ? 0 : Math.abs(py(height) - py(spec.answer[i]))));
+    const most = Math.max(...gaps);
+    return { at: gaps.indexOf(most), share: most / (box.bottom - box.top) };
+  }
+
+  return {
+    fits: (guess) => Array.isArray(guess) && guess.length === spec.x.length && guess.every(Number.isFinite),
+    ask,
+    show(guess) {
+      const { remove } = layer(() => guess, "your guess");
+      return { parts: [], stop: remove };
+    },
+    say(guess) {
+      const { at, share } = worst(guess);
+      const [own, right] = [brief(guess[at], spec.digits), brief(spec.answer[at], spec.digits)];
+      if (share <= NEAR) return "Right: your line is nearly everywhere where it should be.";
+      return `Your line is furthest off at ${spec.axis} = ${told(spec.x[at], 3)}: you drew ${own}, and it is ${right}.`;
+    },
+  };
+}

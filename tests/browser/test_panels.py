@@ -1,0 +1,407 @@
+"""Panels that show an answer at a glance: their handles, axes, names, signs and places."""
+
+import itertools
+import math
+import re
+
+import pytest
+import torch
+from ipywidgets import SelectionSlider
+
+from attention.explorer import Box, bars, choice, curves, diagram, explore, heatmap, plane, tokens
+
+STEPS = [1, 3, 10, 30, 100, 300, 1000]
+NAMES = ["apple", "banana", "chair"]
+
+
+def fade(step=10):
+    """A line that falls by a power of ten for each one of its place, and three bars."""
+    x = torch.logspace(0, 3, 31, dtype=torch.float64)
+    lines = {"error": 1 / x, "bound": 2 / x**0.5}
+    plot = {"axes": ("step", "loss"), "x_scale": "log", "y_scale": "log", "caption": "Loss"}
+    return [
+        curves(x, lines, moments={"now": step}, handle=("now", "step"), **plot),
+        bars([1 / step], ["error"], limits=(0, 1)),
+    ]
+
+
+def fading():
+    return explore(fade, name="fade", step=SelectionSlider(options=STEPS, value=10))
+
+
+def drag(page, grip, to, touch=False):
+    """Take a handle by its middle and bring it to a place; the place where it was."""
+    box = grip.bounding_box()
+    start = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    if touch:
+        session = page.context.new_cdp_session(page)
+        for kind, at in (("touchStart", [start]), ("touchMove", [to(*start)]), ("touchEnd", [])):
+            points = [{"x": x, "y": y} for x, y in at]
+            session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    else:
+        page.mouse.move(*start)
+        page.mouse.down()
+        page.mouse.move(*to(*start), steps=5)
+        page.mouse.up()
+    return start
+
+
+def ticks(page, axis):
+    """Label → place, of the texts along an axis."""
+    boxes = page.locator(".curves .frame text").evaluate_all(
+        "all => all.map(t => [t.textContent, Number(t.getAttribute('x')), Number(t.getAttribute('y'))])"
+    )
+    number = re.compile(r"[\d.,]+$")
+    side = [box for box in boxes if number.match(box[0]) and (box[1] < 46) == (axis == "y")]
+    return {float(text): y if axis == "y" else x for text, x, y in side}
+
+
+# ------------------------------------------------------------------------------------------------ handles
+
+
+@pytest.mark.parametrize("touch", [False, True])
+def test_a_moment_is_dragged_along_the_axis_to_the_nearest_state(show, touch):
+    page = show(fading(), width=390 if touch else 1280, has_touch=touch)
+    decade = ticks(page, "x")[100] - ticks(page, "x")[10]
+    drag(page, page.locator(".grip"), lambda x, y: (x + 0.9 * decade, y + 30), touch)
+    assert page.locator("output").inner_text() == "100"
+    assert float(page.locator(".bars td").get_attribute("data-value")) == pytest.approx(0.01)
+    page.wait_for_function("!document.querySelector('.gliding')")
+    at = float(page.locator(".moment line").get_attribute("x1"))
+    assert at == pytest.approx(ticks(page, "x")[100], abs=0.5), "let go, it stands at its state"
+    page.locator("input[type=range]").press("Home")
+    page.wait_for_function("!document.querySelector('.gliding')")
+    assert float(page.locator(".grip").get_attribute("cx")) == pytest.approx(ticks(page, "x")[1], abs=0.5)
+
+
+def test_a_point_of_curves_is_a_handle(show):
+    x = torch.linspace(0, 4, 41)
+
+    def picture(here=1):
+        return curves(x, {"square": x**2}, points={"here": (here, here**2)}, handle=("here", "here"))
+
+    page = show(explore(picture, here=(0, 4)))
+    ends = page.locator("path.line[data-name]").get_attribute("d")
+    first, last = (tuple(map(float, pair.split())) for pair in re.findall(r"[ML]([\d.]+ [\d.]+)", ends)[:: len(x) - 1])
+    drag(page, page.locator(".grip"), lambda *start: (start[0] + 0.5 * (last[0] - first[0]), start[1] - 90))
+    assert page.locator("output").inner_text() == "3"
+    assert page.locator(".hint").inner_text() == "Drag the point “here”."
+
+
+def test_a_point_of_a_plane_moves_two_controls(show):
+    def picture(x=0, y=0):
+        return plane({}, points={"new": [x, y], "old": [3, 3]}, handle=("new", ["x", "y"]), axes=("x", "y"))
+
+    page = show(explore(picture, x=(0, 4), y=(0, 4)))
+    places = page.locator(".plane path.points").evaluate_all(
+        "all => all.map(p => p.getAttribute('d').match(/[\\d.]+/g).slice(0, 2).map(Number))"
+    )
+    unit = (places[1][0] - places[0][0]) / 3
+    drag(page, page.locator(".grip"), lambda x, y: (x + 2.2 * unit, y - 0.8 * unit))
+    assert page.locator("output").all_inner_texts() == ["2", "1"]
+
+
+def test_the_end_of_a_bar_is_a_handle_and_may_lie_below_zero(show):
+    def picture(apple=2.0, banana=-1.0):
+        return bars([apple, banana], NAMES[:2], limits=(-4, 4), handle=[(name, name) for name in NAMES[:2]])
+
+    page = show(explore(picture, apple=(-4.0, 4.0, 1.0), banana=(-4.0, 4.0, 1.0)))
+    room = page.locator(".bar").first.bounding_box()["width"]
+    knobs = page.locator(".knob")
+    drag(page, knobs.nth(0), lambda x, y: (x - 5.2 * room / 8, y))
+    drag(page, knobs.nth(1), lambda x, y: (x + 1.9 * room / 8, y))
+    assert page.locator("output").all_inner_texts() == ["−3", "1"]
+    below = page.locator(".bar").evaluate_all("all => all.map(b => getComputedStyle(b, '::before').backgroundColor)")
+    assert below[0] != below[1]
+    assert page.locator(".hint").inner_text() == "Drag the end of “apple” or “banana”."
+
+
+@pytest.mark.parametrize("touch", [False, True])
+def test_handles_are_large_enough_for_their_pointer(show, touch):
+    both = explore(lambda t: bars([t], ["a"], handle=("a", "t")), t=(1, 4))
+    page = show(fading(), both, has_touch=touch, is_mobile=touch, width=390 if touch else 1280)
+    least = 44 if touch else 24
+    assert page.locator(".grip:not(.knob)").bounding_box()["width"] >= least
+    assert page.locator(".knob").bounding_box()["width"] >= least
+
+
+def test_a_cell_sets_its_row_and_its_column_by_tap_and_by_key(show):
+    def patch(row=0, column=0):
+        return heatmap(torch.eye(4), row=row, column=column, control=("row", "column"))
+
+    page = show(explore(patch, row=(0, 3), column=(0, 3)), has_touch=True)
+    page.locator("tbody td").nth(4 * 2 + 1).tap()
+    assert page.locator("output").all_inner_texts() == ["2", "1"]
+    page.locator("tbody td").nth(9).focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    assert page.locator("output").all_inner_texts() == ["2", "2"]
+    assert page.locator("td[data-chosen]").evaluate_all("all => all.map(c => c.dataset.value)") == ["1"]
+    assert page.locator(".hint").inner_text() == "Tap a cell to choose it."
+
+
+def test_a_row_alone_sets_its_control(show):
+    page = show(explore(lambda query: heatmap(torch.eye(3), row=query, control="query"), query=(0, 2)))
+    page.locator("tbody td").nth(8).click()
+    assert page.locator("output").inner_text() == "2"
+    assert page.locator("tr[data-chosen]").count() == 1
+
+
+def test_what_is_dragged_is_told_and_said(show):
+    page = show(fading())
+    assert "now at 10" in page.locator(".curves svg.plot").get_attribute("aria-label")
+    decade = ticks(page, "x")[100] - ticks(page, "x")[10]
+    box = page.locator(".grip").bounding_box()
+    page.mouse.move(box["x"] + 12, box["y"] + 12)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 12 + decade, box["y"])
+    assert page.locator(".readout").inner_text() == "now at 100"
+    page.mouse.up()
+    page.wait_for_function("document.querySelector('.spoken').textContent !== ''")
+    assert "step 100. Loss: now at 100" in page.locator("p.spoken").text_content()
+
+
+# ------------------------------------------------------------------------------------------------ axes and names
+
+
+def test_on_log_axes_powers_of_ten_are_equally_far(show):
+    page = show(fading())
+    for axis, most in (("x", 4), ("y", 4)):
+        marks = ticks(page, axis)
+        assert len(marks) >= most
+        assert all(math.log10(mark) == round(math.log10(mark)) for mark in marks)
+        gaps = [b[1] - a[1] for a, b in itertools.pairwise(sorted(marks.items()))]
+        assert max(gaps) == pytest.approx(min(gaps), abs=0.1)
+    path = page.locator("path.line[data-name=error]").get_attribute("d")
+    heights = [float(point.split()[1]) for point in re.findall(r"[ML]([\d.]+ [\d.]+)", path)]
+    steps = [b - a for a, b in itertools.pairwise(heights)]
+    assert max(steps) == pytest.approx(min(steps), abs=0.1), "1/x is a straight line"
+
+
+def test_lines_have_their_names_at_their_ends_and_on_a_phone_in_a_legend(show):
+    x = torch.linspace(0, 1, 11)
+    lines = {"rising": x, "falling": 1 - x}
+    page = show(explore(lambda: curves(x, lines, axes=("x", "height"))))
+    for name in lines:
+        path = page.locator(f"path.line[data-name={name}]").bounding_box()
+        text = page.locator("text.end", has_text=name).bounding_box()
+        end = path["y"] if name == "rising" else path["y"] + path["height"]
+        assert text["x"] > path["x"] + path["width"]
+        assert abs(text["y"] + text["height"] / 2 - end) < 6
+    assert page.locator(".legend span").count() == 0
+    title = page.locator(".frame text", has_text="height").bounding_box()
+    assert title["y"] + title["height"] < page.locator("path.line[data-name=rising]").bounding_box()["y"]
+    page.set_viewport_size({"width": 300, "height": 700})
+    page.wait_for_function("document.querySelectorAll('.legend span').length === 2")
+    assert page.locator("text.end:visible").count() == 0
+
+
+def test_names_of_lines_whose_ends_meet_stand_in_the_legend(show):
+    x = torch.linspace(0, 1, 11)
+    page = show(explore(lambda: curves(x, {"one": x, "other": x**2})))
+    assert page.locator(".legend span").all_inner_texts() == ["one", "other"]
+
+
+def test_long_numbers_and_small_ones_are_set(show):
+    x = torch.linspace(1, 2, 3, dtype=torch.float64)
+    page = show(
+        explore(
+            lambda lower_by: curves(x, {"y": x * 1.5e-7}, axes=("x", "y"), caption=f"{lower_by}"),
+            lower_by=[0, 2_000_000],
+        )
+    )
+    assert page.locator("option").all_inner_texts() == ["0", "2,000,000"]
+    stage = page.locator(".stage").bounding_box()
+    page.mouse.move(stage["x"] + 60, stage["y"] + 60)
+    assert page.locator(".readout").inner_text() == "x = 1: y 1.5×10⁻⁷"
+
+
+# ------------------------------------------------------------------------------------------------ signs
+
+
+def test_what_lies_below_zero_has_a_hue_and_what_rounds_to_zero_has_none(show):
+    page = show(explore(lambda: heatmap([[-3.0, 2.0, -0.004, 0.0]], color="ink", digits=2)))
+    colors = page.locator("tbody td").evaluate_all("all => all.map(c => getComputedStyle(c).backgroundColor)")
+    red, _, blue = map(int, re.findall(r"\d+", colors[0])[:3])
+    assert red > 2 * blue
+    assert colors[2] == colors[3]
+    assert page.locator("td[data-negative]").count() == 1
+    assert page.locator("tbody td").nth(2).inner_text() == "0.00"
+
+
+def test_bars_stand_on_one_line_at_zero(show):
+    page = show(explore(lambda: bars([0.5, -0.25], NAMES[:2], limits=(-0.5, 1))))
+    zero = page.locator(".origin")
+    middle = zero.evaluate("z => { const b = z.getBoundingClientRect(); return b.left + b.width / 2; }")
+    room = page.locator(".bar").first.bounding_box()
+    assert zero.inner_text() == "0"
+    assert middle == pytest.approx(room["x"] + room["width"] / 3, abs=1.5)
+    assert page.locator(".bar").first.evaluate("b => getComputedStyle(b).backgroundColor") == "rgba(0, 0, 0, 0)"
+
+
+# ------------------------------------------------------------------------------------------------ planes
+
+
+def test_joins_are_wider_for_a_larger_weight_and_lines_are_cut_at_the_frame(show):
+    weights = [0.1, 0.2, 0.7]
+
+    def picture():
+        cloud = [[1, 0], [0, 1], [1, 1]]
+        drawn = {"lines": {"level": [[-9, -9], [9, 9]]}, "areas": {"hull": cloud}}
+        return plane({"q": [0.5, 0.5]}, points={"keys": cloud}, joins={("q", "keys"): weights}, **drawn)
+
+    page = show(explore(picture))
+    widths = page.locator("[data-join] line").evaluate_all(
+        "all => all.map(l => Number(l.getAttribute('stroke-width')))"
+    )
+    assert widths == sorted(widths)
+    assert widths[2] > 2 * widths[0]
+    assert page.locator(".legend span").all_inner_texts() == ["keys", "level", "hull"]
+    clip = page.locator("clipPath rect")
+    right = float(clip.get_attribute("x")) + float(clip.get_attribute("width"))
+    line = [float(part) for part in re.findall(r"-?[\d.]+", page.locator("path.thin[data-name]").get_attribute("d"))]
+    assert line[2] > right
+    assert page.locator("g[clip-path]").count() == 1
+
+
+# ------------------------------------------------------------------------------------------------ places
+
+
+def small(width=1.0):
+    x = torch.linspace(0, 1, 11)
+    fits = [curves(x, {"answer": x * k * width, "curve": x}, caption=str(k), axes=("x", "y")) for k in range(1, 5)]
+    return [fits, [heatmap(torch.eye(9) / k, axes=("query", "key")) for k in range(1, 5)]]
+
+
+@pytest.mark.parametrize(("width", "across"), [(1280, 4), (390, 2)])
+def test_small_multiples_stand_in_a_grid_with_one_legend(show, width, across):
+    page = show(explore(small, width=(1.0, 2.0, 0.5)), width=width)
+    for group, legend in zip(page.locator(".multiples").all(), ("answer", "query ↓ key →"), strict=True):
+        boxes = [panel.bounding_box() for panel in group.locator(".panel").all()]
+        assert sorted({round(box["x"]) for box in boxes}) == sorted(round(box["x"]) for box in boxes[:across])
+        assert len({round(box["y"]) for box in boxes}) == 4 // across
+        assert group.locator(".legend:visible").count() == 1
+        assert legend in group.locator(".legend:visible").inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_small_tables_stand_three_in_a_row(show):
+    table = torch.eye(3)[:, :2]
+    page = show(explore(lambda t: [*[heatmap(t * table)] * 3, *[bars(t * torch.ones(3))] * 3], t=(1, 3)))
+    boxes = [panel.bounding_box() for panel in page.locator(".panel").all()]
+    assert [round(box["x"]) for box in boxes[:3]] == [round(box["x"]) for box in boxes[3:]]
+    assert len({round(box["x"]) for box in boxes}) == 3
+
+
+def test_bars_stand_beside_their_picture(show):
+    x = [0, 1]
+    page = show(explore(lambda t: [bars([t]), bars([t]), curves(x, {"y": x})], t=(1, 3)))
+    first, second, picture = (panel.bounding_box() for panel in page.locator(".panel").all())
+    assert first["x"] == second["x"] < picture["x"]
+    assert first["y"] == picture["y"] < second["y"]
+
+
+def test_swatches_of_a_head_stand_in_one_column(show):
+    weights = torch.softmax(torch.randn(3, 4, 4), dim=-1)
+    words = ["I", "see", "elephants", "!"]
+    page = show(explore(lambda: tokens(weights, words, words)))
+    for head in range(3):
+        lefts = page.locator(".keys .stripes").evaluate_all(
+            f"all => all.map(s => s.children[{head}].getBoundingClientRect().left)"
+        )
+        assert max(lefts) - min(lefts) < 1
+
+
+# ------------------------------------------------------------------------------------------------ diagrams
+
+STRUCK = """() => {
+    const boxes = [...document.querySelectorAll('.diagram [data-box]')];
+    const rect = (box) => box.querySelector('rect').getBBox();
+    const found = [];
+    for (const arrow of document.querySelectorAll('.diagram [data-arrow]')) {
+        const path = arrow.querySelector('path');
+        const ends = arrow.dataset.arrow.split(' ');
+        for (let at = 0; at < path.getTotalLength(); at += 3) {
+            const { x, y } = path.getPointAtLength(at);
+            for (const box of boxes) {
+                const r = rect(box);
+                const inside = x > r.x && x < r.x + r.width && y > r.y && y < r.y + r.height;
+                if (inside && !ends.includes(box.dataset.box)) found.push(ends + ' through ' + box.dataset.box);
+            }
+        }
+    }
+    const words = [...document.querySelectorAll('.diagram g.operation:not([data-arrow]) text')];
+    const labels = words.map((text) => text.getBBox());
+    const meet = (a, b) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+    labels.forEach((label, i) => {
+        if (boxes.some((box) => meet(label, rect(box)))) found.push('label ' + i + ' on a box');
+        labels.slice(i + 1).forEach((other) => meet(label, other) && found.push('label ' + i + ' on another'));
+    });
+    return [...new Set(found)];
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_arrows_go_round_boxes_and_labels_lie_free(show, width):
+    def chain():
+        rows = [["X"], ["Q", "K", "V"], ["S"], ["A"], ["O"]]
+        arrows = [
+            ("X", "Q", "W_q"),
+            ("X", "K", "W_k"),
+            ("X", "V", "W_v"),
+            ("Q", "S"),
+            ("K", "S"),
+            ("S", "A", "softmax"),
+        ]
+        return diagram(rows, [*arrows, ("A", "O"), ("V", "O"), ("X", "O", "residual"), ("X", "A")])
+
+    page = show(explore(chain), width=width)
+    assert page.evaluate(STRUCK) == []
+    assert page.locator(".operation text").first.text_content() == "Wq"
+
+
+def test_a_diagram_s_words_are_read_on_a_phone(show):
+    names = [f"part {number}" for number in range(6)]
+    boxes = {name: (name, "residual stream") for name in names}
+    page = show(
+        explore(lambda: diagram([names], [], boxes={name: Box(*words) for name, words in boxes.items()})), width=360
+    )
+    svg = page.locator(".diagram svg")
+    scale = svg.bounding_box()["width"] / float(svg.get_attribute("viewBox").split()[2])
+    assert 12 * scale >= 10
+
+
+# ------------------------------------------------------------------------------------------------ under a question
+
+
+def test_under_a_question_nothing_of_a_moment_is_seen(show):
+    guess = choice("How large?", ["small", "large"], lambda panel: int(panel.numbers["values"][0] > 0.5), panel=1)
+    page = show(explore(fade, predict=guess, step=SelectionSlider(options=STEPS, value=10)))
+    seen = "all => all.filter(e => getComputedStyle(e).visibility === 'visible').length"
+    parts = page.locator(".plot :is(.bead, .moment *, .grip, .end, .line)")
+    assert parts.evaluate_all(seen) == 0
+    page.get_by_text("just show me").click()
+    assert parts.evaluate_all(seen) > 4
+
+
+# ------------------------------------------------------------------------------------------------ speed
+
+
+def test_dragging_a_moment_over_three_panels_takes_less_than_a_frame(show):
+    from test_hand import busy
+
+    torch.manual_seed(0)
+    maps = torch.softmax(6 * torch.randn(41, 2, 19, 19), dim=-1)
+    steps = list(range(0, 201, 5))
+    losses = torch.rand(3, 41)
+
+    def emerge(step=0):
+        lines = dict(zip(["loss", "one", "two"], losses, strict=True))
+        plot = curves(steps, lines, moments={"now": step}, handle=("now", "step"))
+        return [plot, heatmap(maps[step // 5, 0, :9, :9], digits=1), heatmap(maps[step // 5, 1, 9:], digits=1)]
+
+    page = show(explore(emerge, step=SelectionSlider(options=steps)))
+    box = page.locator(".grip").bounding_box()
+    page.mouse.move(box["x"] + 12, box["y"] + 12)
+    page.mouse.down()
+    assert busy(page, lambda step: page.mouse.move(box["x"] + 12 + 7 * step, box["y"] + 12)) < 16

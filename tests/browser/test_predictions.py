@@ -1,0 +1,450 @@
+"""Questions before a figure: asked, answered by every hand, kept, and answered in every way in every chapter."""
+
+import re
+
+import pytest
+import torch
+from playwright.sync_api import Locator, Page
+
+from attention.explorer import bars, cell, choice, curves, explore, heatmap, marker, sketch, tokens
+from conftest import every_page
+
+NAMES = ["apple", "banana", "chair"]
+HEATS = [0.5, 1.0, 4.0]
+
+
+def weights(heat=1.0):
+    return (torch.tensor([2.0, 1.0 + heat, 0.0]) / heat).softmax(0)
+
+
+def in_bars(heat=1.0):
+    return bars(weights(heat), NAMES, caption="Weights")
+
+
+def in_a_map(heat=1.0):
+    rows = torch.stack([weights(heat) / 2, weights(heat)])
+    return heatmap(rows, rows=["first", "second"], columns=NAMES, caption=f"At {heat}")
+
+
+def in_curves(heat=1.0):
+    x = torch.linspace(0, 10, 21)
+    lines = {"rising": x / 10, "falling": 1 - x / 10 * (heat > 0.7)}
+    look = {"axes": ("place", "height"), "caption": "Two lines", "limits": (0, 1)}
+    return curves(x, lines, moments={"now": heat}, **look)
+
+
+def in_words(heat=1.0):
+    return tokens(weights(heat).repeat(3, 1), NAMES)
+
+
+def leader(panel):
+    return int(panel.numbers["values"].ravel().argmax())
+
+
+WHY = "That is so."
+HOT = {"at": {"heat": 4.0}, "because": WHY}
+ASKED = {
+    "option": (in_bars, choice("Who leads?", NAMES, leader, **HOT)),
+    "option about words": (in_words, choice("Who leads?", NAMES, leader, **HOT)),
+    "bar": (in_bars, cell("Which is the largest?", **HOT)),
+    "cell": (in_a_map, cell("Where is the largest?", at={"heat": 0.5}, because=WHY)),
+    "marker": (in_bars, marker("How much for banana?", bar=1, **HOT)),
+    "sketch": (in_curves, sketch("How does it fall?", "falling", **HOT)),
+}
+every_kind = pytest.mark.parametrize("kind", ASKED)
+
+
+def asking(kind):
+    function, predict = ASKED[kind]
+    return explore(function, name="asked", predict=predict, heat=HEATS)
+
+
+def verdict(page: Page) -> str:
+    return page.locator(".verdict").inner_text()
+
+
+def focused(page: Page) -> str:
+    return page.evaluate("document.activeElement.className")
+
+
+# ------------------------------------------------------------------------------------------------ while it is asked
+
+FAINTER = """() => [...document.querySelectorAll('th, caption, figcaption, .frame text, .legend')].filter((part) => {
+    const style = getComputedStyle(part);
+    const chain = [];
+    for (let at = part; at; at = at.parentElement) chain.push(at);
+    return style.visibility !== 'visible'
+        || chain.some((at) => getComputedStyle(at).opacity !== '1' || getComputedStyle(at).filter !== 'none');
+}).map((part) => part.textContent)"""
+DRAWN = ".number, td > span, .token small, path.line, .moment *"
+SEEN = f"""() => [...document.querySelectorAll('{DRAWN}')].filter((part) =>
+    !part.matches('.bar, .legend *') && getComputedStyle(part).visibility === 'visible').length"""
+FILLED = """() => [...document.querySelectorAll('.heatmap td, .word')].filter((part) => part.dataset.value
+    && part.style.backgroundColor && getComputedStyle(part).backgroundColor === part.style.backgroundColor).length"""
+
+
+@every_kind
+def test_only_data_is_hidden(show, kind):
+    page = show(asking(kind))
+    fainter = [] if kind != "cell" else ["At 0.5"]  # a caption that changes may tell
+    assert page.evaluate(FAINTER) == fainter
+    assert page.evaluate(SEEN) == page.evaluate(FILLED) == 0
+    page.locator(".choices .quiet").click()
+    assert page.evaluate(FAINTER) == []
+    assert page.evaluate(SEEN) > 0
+
+
+def spoken(page: Page) -> str:
+    """All that Chromium tells a screen reader."""
+    tree = page.context.new_cdp_session(page).send("Accessibility.getFullAXTree")
+    nodes = [node for node in tree["nodes"] if not node["ignored"]]
+    words = [node.get(part, {}).get("value", "") for node in nodes for part in ("name", "description", "value")]
+    return "\n".join(map(str, words))
+
+
+@every_kind
+def test_neither_pointing_nor_a_screen_reader_finds_what_is_hidden(show, kind):
+    page = show(asking(kind))
+    panel = page.locator(".panel")
+    box = panel.bounding_box()
+    for part in (0.3, 0.5, 0.7):
+        page.mouse.move(box["x"] + part * box["width"], box["y"] + part * box["height"])
+        assert page.locator(".readout").inner_text() == ""
+    heard = spoken(page)
+    assert not re.search(r"0\.\d\d|At 0|masked|goes from", heard), heard
+    for name in {"option": [], "option about words": [], "sketch": ["falling at place = 4"]}.get(kind, NAMES):
+        assert name in heard
+
+
+@every_kind
+def test_the_controls_wait(show, kind):
+    page = show(asking(kind))
+    assert page.locator(".controls").evaluate("box => box.inert")
+    state = page.locator(".controls select, .controls input").first
+    asked = "0.5" if kind == "cell" else "4.0"
+    assert state.evaluate("input => input.ariaValueText ?? input.selectedOptions[0].text") == asked
+    page.locator(".choices .quiet").click()
+    assert not page.locator(".controls").evaluate("box => box.inert")
+
+
+# ------------------------------------------------------------------------------------------------ answered
+
+
+def middle(locator: Locator) -> tuple[float, float]:
+    locator.scroll_into_view_if_needed()
+    box = locator.bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def drag_bar(page: Page, share: float) -> None:
+    box = page.locator(".bar:has(.drag)").bounding_box()
+    y = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"], y)
+    page.mouse.down()
+    page.mouse.move(box["x"] + share * box["width"], y, steps=5)
+    page.mouse.up()
+
+
+def draw(page: Page, *points: tuple[float, float]) -> None:
+    """Draw through points of the plot, in its own numbers: x from 0 to 10, y from 0 to 1."""
+    frame = page.locator(".sketch").bounding_box()
+    ends = page.locator(".frame line").evaluate_all("""(lines) => lines.map((line) => line.getBoundingClientRect())
+        .map(({left, right, top}) => [left, right, top])""")
+    left, right = ends[0][0], ends[0][1]
+    low, high = max(top for *_, top in ends), min(top for *_, top in ends)
+    assert left >= frame["x"]
+    for i, (x, y) in enumerate(points):
+        page.mouse.move(left + x / 10 * (right - left), low + y * (high - low), steps=20)
+        if i == 0:
+            page.mouse.down()
+    page.mouse.up()
+
+
+def commit(page: Page) -> None:
+    page.get_by_role("button", name="this is my guess").click()
+
+
+def by_mouse(page, kind, right):
+    if kind.startswith("option"):
+        page.get_by_role("button", name="banana" if right else "chair", exact=True).click()
+    elif kind in ("bar", "cell"):
+        names = {"bar": ["chair", "banana"], "cell": ["first → banana", "second → apple"]}[kind]
+        page.mouse.click(*middle(page.get_by_role("button", name=names[right])))
+    elif kind == "marker":
+        drag_bar(page, weights(4.0)[1].item() if right else 0.9)
+        commit(page)
+    else:
+        draw(page, (0, 1), (10, 0)) if right else draw(page, (0, 1), (10, 1))
+        commit(page)
+
+
+RIGHT = {
+    "option": "Right: “banana”. That is so.",
+    "option about words": "Right: “banana”. That is so.",
+    "bar": "Right. The largest is banana: 0.57. That is so.",
+    "cell": "Right. The largest is second → apple: 0.72. That is so.",
+    "marker": "Right. It is 0.57. That is so.",
+    "sketch": "Right: your line is nearly everywhere where it should be. That is so.",
+}
+WRONG = {
+    "option": "You said “chair”. The answer is “banana”. That is so.",
+    "option about words": "You said “chair”. The answer is “banana”. That is so.",
+    "bar": "You tapped chair. The largest is banana: 0.57. That is so.",
+    "cell": "You tapped first → banana. The largest is second → apple: 0.72. That is so.",
+    "marker": "You said 0.90, which is too high. It is 0.57. That is so.",
+    "sketch": "Your line is furthest off at place = 10: you drew 1.00, and it is 0.00. That is so.",
+}
+
+
+@pytest.mark.parametrize("right", [True, False], ids=["right", "wrong"])
+@every_kind
+def test_a_mouse_answers(show, kind, right):
+    page = show(asking(kind))
+    by_mouse(page, kind, right)
+    assert verdict(page) == (RIGHT if right else WRONG)[kind]
+    assert focused(page) == "verdict"
+    assert page.evaluate(SEEN) > 0
+    assert page.locator(".reading").count() == 0, "nothing fades while the truth grows"
+    assert page.locator("[data-guess], .sketch, .guess").count() > 0
+
+
+@every_kind
+def test_a_finger_answers(show, kind):
+    page = show(asking(kind), width=390, has_touch=True, is_mobile=True)
+    if kind.startswith("option"):
+        page.get_by_role("button", name="banana").tap()
+        assert verdict(page) == RIGHT[kind]
+    elif kind in ("bar", "cell"):
+        tap = page.get_by_role("button", name="banana" if kind == "bar" else "second → apple")
+        if kind == "bar":
+            assert tap.bounding_box()["height"] >= 44
+        tap.tap()
+        assert verdict(page) == RIGHT[kind]
+    else:
+        thing = page.locator(".drag" if kind == "marker" else ".sketch")
+        x, y = middle(thing)
+        touch = page.context.new_cdp_session(page)
+        for event, dx in [("touchStart", 0), ("touchMove", 20), ("touchMove", 40), ("touchEnd", None)]:
+            points = [] if dx is None else [{"x": x + dx, "y": y}]
+            touch.send("Input.dispatchTouchEvent", {"type": event, "touchPoints": points})
+        page.wait_for_timeout(400)  # a tap right after a stroke is taken for the end of a fling
+        page.get_by_role("button", name="this is my guess").tap()
+        assert verdict(page).startswith("You said" if kind == "marker" else "Your line"), verdict(page)
+    assert focused(page) == "verdict"
+
+
+def test_a_finger_finds_pills_that_are_large(show):
+    page = show(asking("option"), width=390, has_touch=True, is_mobile=True)
+    for button in page.locator(".choices button").all():
+        assert button.bounding_box()["height"] >= 44
+
+
+@every_kind
+def test_keys_answer(show, kind):
+    page = show(asking(kind))
+    page.keyboard.press("Tab")
+    if kind.startswith("option"):
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        assert verdict(page) == RIGHT[kind]
+    elif kind == "bar":
+        for key in ("Tab", "ArrowDown", "Space"):
+            page.keyboard.press(key)
+        assert verdict(page) == RIGHT[kind]
+    elif kind == "cell":
+        page.locator(".tap").first.focus()
+        for key in ("ArrowRight", "ArrowDown", "ArrowLeft", "Enter"):
+            page.keyboard.press(key)
+        assert verdict(page) == RIGHT[kind]
+    elif kind == "marker":
+        page.keyboard.press("Tab")
+        for _ in range(40):
+            page.keyboard.press("ArrowRight")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        assert verdict(page) == f"You said 0.40, which is too low. {RIGHT[kind].removeprefix('Right. ')}"
+    else:
+        for at, key in [(0, "End"), (5, "Home")]:
+            page.locator(".support").nth(at).focus()
+            page.keyboard.press(key)
+        assert page.locator(".support").first.get_attribute("aria-valuetext") == "1"
+        assert page.locator(".support").last.get_attribute("aria-label") == "falling at place = 10"
+        page.locator(".support").last.focus()
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        assert verdict(page).startswith("Your line is furthest off at place = 8:")
+    assert focused(page) == "verdict"
+
+
+def test_nothing_is_committed_before_something_was_drawn(show):
+    page = show(asking("marker"), asking("sketch"))
+    for button in page.get_by_role("button", name="this is my guess").all():
+        assert button.is_disabled()
+
+
+def test_a_verdict_is_said_once(show):
+    page = show(asking("option"))
+    by_mouse(page, "option", True)
+    page.wait_for_timeout(800)
+    assert page.locator(".spoken").inner_text() == ""
+    assert page.locator(".verdict[role], .prediction [aria-live]").count() == 0
+
+
+def test_several_largest_bars_are_all_right(show):
+    def flat(heat=1.0):
+        return bars([1.0, 1.0, heat / 4], NAMES)
+
+    for name in NAMES[:2]:
+        page = show(explore(flat, predict=cell("Which?", at={"heat": 0.5}), heat=HEATS))
+        page.get_by_role("button", name=name).click()
+        assert verdict(page) == "Right. The largest are apple and banana: 1.00."
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+@every_kind
+def test_the_truth_grows_unless_the_reader_wants_no_motion(show, kind, motion):
+    page = show(asking(kind), reduced_motion=motion)
+    by_mouse(page, kind, True)
+    moving = page.locator(".panel").evaluate("panel => panel.getAnimations({subtree: true}).length")
+    assert (moving > 0) == (motion == "no-preference")
+    page.wait_for_function("!('grows' in document.querySelector('.attention-explorer').dataset)")
+
+
+# ------------------------------------------------------------------------------------------------ kept
+
+
+@every_kind
+def test_a_guess_is_kept_and_asked_again(show, kind):
+    page = show(asking(kind))
+    by_mouse(page, kind, False)
+    page.reload()
+    assert verdict(page) == WRONG[kind]
+    assert page.locator("[data-guess], .sketch, .guess").count() > 0
+    assert focused(page) == "", "only an answer moves the focus"
+    page.get_by_role("button", name="ask me again").click()
+    assert page.locator("[data-guess]:not(span), .after").count() == 0
+    assert focused(page) == "question"
+    assert page.evaluate(SEEN) == 0
+    by_mouse(page, kind, True)
+    assert verdict(page) == RIGHT[kind]
+    page.reload()
+    assert verdict(page) == RIGHT[kind]
+
+
+@every_kind
+def test_who_does_not_guess_is_told_and_asked_after_a_reload(show, kind):
+    page = show(asking(kind))
+    page.get_by_role("button", name="just show me").click()
+    assert verdict(page).endswith(WHY)
+    assert focused(page) == "verdict"
+    page.reload()
+    assert page.locator(".attention-explorer").get_attribute("data-veiled")
+
+
+@pytest.mark.parametrize("kept", ["dog", [7, 7], [0], None, 99, [1, 2, 3], {"a": 1}, "{"], ids=str)
+@every_kind
+def test_a_guess_that_no_longer_fits_is_forgotten(show, kind, kept):
+    page = show(asking(kind))
+    question = ASKED[kind][1].question
+    page.evaluate(
+        "([question, guess]) => localStorage.setItem(`attention-guess:${location.pathname}#asked`,"
+        " guess === '{' ? guess : JSON.stringify({question, guess}))",
+        [question, kept],
+    )
+    page.reload()
+    assert page.locator(".attention-explorer").get_attribute("data-veiled")
+
+
+def test_a_guess_on_another_question_is_forgotten(show):
+    page = show(asking("option"))
+    by_mouse(page, "option", True)
+    page.evaluate("""() => {
+        const key = `attention-guess:${location.pathname}#asked`;
+        localStorage.setItem(key, localStorage.getItem(key).replace('Who leads?', 'Who led?'));
+    }""")
+    page.reload()
+    assert page.locator(".attention-explorer").get_attribute("data-veiled")
+
+
+@every_kind
+def test_a_browser_that_keeps_nothing_is_enough(show, kind):
+    page = show(asking(kind))
+    page.context.add_init_script(
+        "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('no', 'SecurityError'); }})"
+    )
+    page.reload()
+    by_mouse(page, kind, False)
+    assert verdict(page) == WRONG[kind]
+    page.get_by_role("button", name="ask me again").click()
+    assert page.locator(".attention-explorer").get_attribute("data-veiled")
+
+
+@every_kind
+def test_a_link_to_a_state_lifts_the_veil(show, kind):
+    page = show(asking(kind), '<a href="#asked?heat=1.0">at 1</a>')
+    page.get_by_role("link").click()
+    page.locator(".after").wait_for()
+    assert page.locator("[data-veiled]").count() == 0
+    assert page.evaluate(SEEN) > 0
+    state = page.locator(".controls select, .controls input").first
+    assert state.evaluate("input => input.ariaValueText ?? input.selectedOptions[0].text") == "1.0"
+
+
+def test_a_guess_is_seen_in_the_state_that_was_asked_about_and_in_no_other(show):
+    page = show(asking("marker"))
+    by_mouse(page, "marker", False)
+    guess = page.locator(".guess")
+    assert guess.is_visible()
+    page.locator(".controls select, .controls input").first.select_option("1.0")
+    assert not guess.is_visible()
+    page.locator(".controls select, .controls input").first.select_option("4.0")
+    assert guess.is_visible()
+
+
+# ------------------------------------------------------------------------------------------------ in the book
+
+SENTENCES = re.compile(r"(Right|You said|You tapped|Your line|The answer is|The largest|It ).*\. .*[.!?]$")
+
+ANSWER_ALL = """() => [...document.querySelectorAll('attention-explorer[data-prediction]')].flatMap((explorer) => {
+    const again = explorer.querySelector('.after .quiet');
+    again?.click();
+    const parts = {option: '.choices button.pill', cell: '.tap', marker: '.drag', sketch: '.support'};
+    const pick = parts[explorer.dataset.veiled];
+    const count = explorer.querySelectorAll(pick).length;
+    return Array.from({length: count}, (_, i) => {
+        if (i) explorer.querySelector('.after .quiet').click();
+        const part = explorer.querySelectorAll(pick)[i];
+        if (part.matches('input')) {
+            part.value = part.max;
+            part.dispatchEvent(new Event('input', {bubbles: true}));
+            explorer.querySelector('.commit button').click();
+        } else part.click();
+        const verdict = explorer.querySelector('.verdict');
+        return [verdict.textContent, verdict === document.activeElement, 'veiled' in explorer.dataset];
+    });
+})"""
+
+
+@every_page
+def test_every_prediction_of_the_book_takes_every_answer(chapter, name):
+    opened = chapter(name)
+    page = opened.page
+    asked = page.locator("attention-explorer[data-prediction]").count()
+    counted = page.locator(".place .predicted")
+    is_counted = asked > 0 and page.locator(".place").count() > 0
+    assert counted.count() == is_counted
+    found = page.evaluate(ANSWER_ALL)
+    assert len(found) >= asked
+    for said, is_focused, is_veiled in found:
+        assert SENTENCES.match(said), said
+        assert (is_focused, is_veiled) == (True, False)
+    if asked:
+        last = page.locator(".verdict").all_inner_texts()
+        everything = [f" · {asked} of {asked} predicted"] * is_counted
+        assert counted.all_text_contents() == everything
+        page.reload()
+        assert page.locator(".verdict").all_inner_texts() == last
+        assert counted.all_text_contents() == everything
+        page.evaluate("localStorage.clear()")
+        page.reload()
+    assert opened.complaints == []

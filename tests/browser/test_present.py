@@ -1,0 +1,227 @@
+"""A figure on the whole screen: readable from afar, nothing cut, moved by keys; and the page as it was behind it."""
+
+import pytest
+import torch
+
+from attention.explorer import bars, choice, curves, diagram, explore, heatmap, plane
+from conftest import BOOK
+
+SCREEN = {"width": 1920, "height": 1080}
+CHAPTERS = ["02-scores", "04-softmax", "05-masking", "08-positions", "09-kernel-regression"]
+CROWDED = {"adding"}  # a diagram as high as the screen, with words that are smaller then
+
+CUT = """() => {
+    const shown = document.querySelector('.presented');
+    const isSeen = (part) => getComputedStyle(part).visibility === 'visible'
+        && !part.closest('.spoken, .printed, .readout') && !part.matches('svg :not(text)');
+    const out = [...shown.querySelectorAll('*')].filter((part) => {
+        const {width, left, right, top, bottom} = part.getBoundingClientRect();
+        const isIn = left >= -1 && top >= -1 && right <= innerWidth + 1 && bottom <= innerHeight + 1;
+        return width > 1 && isSeen(part) && !isIn;
+    });
+    const scrolled = [shown, ...shown.querySelectorAll('.panels, .scroller')].filter((part) =>
+        part.scrollHeight > part.clientHeight + 2 || part.scrollWidth > part.clientWidth + 4);
+    return [...out, ...scrolled].map((part) => `${part.tagName} ${part.className.baseVal ?? part.className}`);
+}"""
+SMALLEST = """() => {
+    const shown = document.querySelector('.presented');
+    const texts = document.createTreeWalker(shown, NodeFilter.SHOW_TEXT);
+    const sizes = [];
+    while (texts.nextNode()) {
+        const part = texts.currentNode.parentElement;
+        const look = getComputedStyle(part);
+        if (!texts.currentNode.textContent.trim() || part.closest('.spoken, .printed, option, sub, .script')) continue;
+        if (look.fontSize === '0px') continue;
+        if (look.visibility !== 'visible' || look.clipPath !== 'none' || !part.getClientRects().length) continue;
+        sizes.push(parseFloat(look.fontSize) * (part.closest('svg') ? part.getScreenCTM().a : 1));
+    }
+    return Math.min(...sizes);
+}"""
+SETTLED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 50))))"
+
+
+def lookup(query=0.0, temperature=1.0):
+    x = torch.linspace(-2, 2, 41)
+    weights = torch.softmax(-((torch.tensor([-1.0, 0, 1]) - query) ** 2) / temperature, 0)
+    return [
+        curves(x, {"value": x * query}, axes=("x", "y"), caption="A line"),
+        bars(weights, ["apple", "banana", "chair"], caption="Weights"),
+    ]
+
+
+def figure(**options):
+    return explore(lookup, title="A lookup", name="lookup", query=(-2.0, 2.0, 1.0), temperature=[1.0, 2.0], **options)
+
+
+def still():
+    return explore(lambda: diagram([["a", "b"]], [("a", "b")]), title="Two boxes")
+
+
+TALL = '<p style="height: 1500px">above</p>'
+
+
+def wait(page):
+    page.evaluate(SETTLED)
+
+
+def test_a_key_presents_the_figure_that_is_pointed_at_and_escape_ends_it(show):
+    page = show(TALL, figure(), TALL)
+    explorer = page.locator("attention-explorer")
+    explorer.scroll_into_view_if_needed()
+    page.keyboard.press("p")
+    assert page.locator(".presented").count() == 0
+    explorer.hover()
+    before = page.evaluate(
+        "[scrollY, document.body.scrollHeight, document.querySelector('attention-explorer').outerHTML]"
+    )
+    page.keyboard.press("p")
+    page.wait_for_selector(".presented")
+    box = explorer.bounding_box()
+    assert [round(box[name]) for name in ("x", "y", "width", "height")] == [0, 0, 1280, 900]
+    page.keyboard.press("Escape")
+    assert page.locator(".presented").count() == 0
+    page.mouse.move(0, 0)
+    wait(page)
+    after = page.evaluate(
+        "[scrollY, document.body.scrollHeight, document.querySelector('attention-explorer').outerHTML]"
+    )
+    assert after[:2] == before[:2]
+    assert "popover" not in after[2]
+    assert page.evaluate("document.querySelector('attention-explorer').getAttribute('style') || ''") == ""
+
+
+def test_a_button_presents_and_gives_the_focus_back(show):
+    page = show(figure())
+    button = page.get_by_role("button", name="present")
+    button.click()
+    page.wait_for_selector(".presented")
+    assert page.evaluate("document.activeElement.className").startswith("attention-explorer")
+    page.get_by_role("button", name="end").click()
+    assert page.evaluate("document.activeElement.textContent") == "present"
+
+
+def test_arrows_step_the_first_slider_and_leave_a_focused_control_alone(show):
+    page = show(figure())
+    page.get_by_role("button", name="present").click()
+    page.wait_for_selector(".presented")
+    output = page.locator("output")
+    for key, said in (("ArrowRight", "1"), ("ArrowRight", "2"), ("ArrowRight", "2"), ("ArrowLeft", "1")):
+        page.keyboard.press(key)
+        assert output.inner_text() == said
+    page.locator("input[type=range]").press("ArrowLeft")
+    assert output.inner_text() == "0"
+
+
+def test_p_answers_the_question_and_asks_it_again(show):
+    ask = choice(
+        "Who leads at 2?",
+        ["apple", "chair"],
+        lambda panel: int(panel.numbers["values"].argmax() == 2),
+        panel=1,
+        at={"query": 2.0},
+        because="It is near.",
+    )
+    page = show(figure(predict=ask))
+    page.get_by_role("button", name="present").click()
+    page.wait_for_selector(".presented[data-veiled]")
+    page.keyboard.press("ArrowRight")  # tells nothing before the answer
+    assert page.locator(".presented[data-veiled] output").inner_text() == "2"
+    page.keyboard.press("p")
+    assert "chair" in page.locator(".verdict").inner_text()
+    assert page.locator("[data-veiled]").count() == 0
+    page.keyboard.press("p")
+    assert page.locator(".presented[data-veiled]").count() == 1
+
+
+def test_figures_of_a_page_are_one_sequence_and_the_page_stays(show):
+    page = show(TALL, figure(), TALL, still(), TALL)
+    page.evaluate("scrollTo(0, 700)")
+    page.evaluate("document.querySelector('attention-explorer').present.begin(false)")
+    assert page.locator(".presented .remote b").inner_text() == "1 / 2"
+    page.keyboard.press("PageUp")
+    page.keyboard.press("PageDown")
+    assert page.locator(".presented .head").inner_text() == "Two boxes"
+    assert page.locator(".presented .remote b").inner_text() == "2 / 2"
+    page.keyboard.press("PageDown")
+    page.get_by_role("button", name="figure before").click()
+    assert page.locator(".presented .head").inner_text() == "A lookup"
+    page.keyboard.press("Escape")
+    assert page.evaluate("scrollY") == 700
+    assert page.locator(".presented").count() == 0
+
+
+def test_a_handle_follows_the_finger_on_the_large_picture(show):
+    def turn(angle=0):
+        radians = torch.tensor(angle * torch.pi / 180)
+        query = torch.stack([radians.cos(), radians.sin()])
+        return plane({"query": query}, x_limits=(-1.5, 1.5), limits=(-1.5, 1.5), handle=("query", "angle"))
+
+    page = show(explore(turn, title="A turn", angle=(-90, 90, 10)))
+    page.set_viewport_size(SCREEN)
+    page.get_by_role("button", name="present").click()
+    page.wait_for_selector(".presented")
+    wait(page)
+    wait(page)
+    grip = page.locator(".grip").bounding_box()
+    middle = [grip["x"] + grip["width"] / 2, grip["y"] + grip["height"] / 2]
+    page.mouse.move(*middle)
+    page.mouse.down()
+    origin = page.evaluate(
+        """() => {
+        const svg = document.querySelector('.presented svg.readable, .presented .panel-plane svg');
+        const zero = svg.querySelectorAll('.zero');
+        const boxes = [...zero].map((line) => line.getBoundingClientRect());
+        return [boxes.find((box) => box.width < box.height).x, boxes.find((box) => box.width > box.height).y];
+    }"""
+    )
+    reach = middle[0] - origin[0]
+    page.mouse.move(origin[0], origin[1] - reach, steps=4)
+    page.mouse.up()
+    assert page.locator("output").inner_text() == "90"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_whole_screen_has_the_page_s_theme(show, theme):
+    page = show(figure(), theme=theme)
+    ground = "getComputedStyle(document.querySelector('attention-explorer')).backgroundColor"
+    before = page.evaluate(ground)
+    page.get_by_role("button", name="present").click()
+    page.wait_for_selector(".presented")
+    assert page.evaluate(ground) == before == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 30)"}[theme]
+
+
+def test_a_map_of_many_rows_is_made_to_fit(show):
+    page = show(explore(lambda scale: heatmap(scale * torch.eye(40), caption="Forty"), title="A map", scale=(1, 3)))
+    page.set_viewport_size(SCREEN)
+    page.get_by_role("button", name="present").click()
+    page.wait_for_selector(".presented")
+    wait(page)
+    assert page.evaluate(CUT) == []
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_a_chapter_opens_as_its_figures_readable_from_afar(browser, chapter):
+    window = browser.new_context(viewport=SCREEN)
+    page = window.new_page()
+    complaints = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto((BOOK / "book" / f"{chapter}.html").as_uri() + "?present")
+    page.wait_for_selector(".presented")
+    count = page.locator("attention-explorer").count()
+    for place in range(1, count + 1):
+        name = page.locator(".presented").get_attribute("id")
+        assert page.locator(".presented .remote b").inner_text() == f"{place} / {count}"
+        assert page.locator(".presented .head").inner_text().startswith(f"Figure {int(chapter[:2])}.{place}")
+        wait(page)
+        assert page.evaluate(CUT) == [], name
+        if page.locator(".presented[data-veiled]").count():
+            page.keyboard.press("p")
+            page.wait_for_function("!document.querySelector('.presented[data-grows]')")
+            assert page.evaluate(CUT) == [], name
+        wait(page)
+        assert page.evaluate(SMALLEST) >= (18 if name in CROWDED else 27.5), name
+        page.keyboard.press("PageDown")
+    page.keyboard.press("Escape")
+    assert page.locator(".presented").count() == 0
+    assert complaints == []
+    window.close()

@@ -1,0 +1,350 @@
+"""Finding a place in the book, and not losing it: the search, citations, links to states, figures beside the text."""
+
+import re
+
+import pytest
+
+from conftest import BOOK, PAGES
+
+# ------------------------------------------------------------------------------------------------ the search
+
+FOUND = """() => [...document.querySelectorAll('#search-results li')].map((item) => [
+    item.querySelector('a').href, item.querySelector('a').textContent, item.querySelector('p').textContent])"""
+
+
+@pytest.mark.parametrize("origin", ["disk", "server"])
+def test_search_leads_to_the_section_that_answers(visit, origins, origin):
+    opened = visit(f"{origins[origin]}/search.html?q=why+divide+by+root+d", origins[origin])
+    page = opened.page
+    page.wait_for_selector("#search-results li")
+    found = page.evaluate(FOUND)
+    addresses = [address for address, *_ in found]
+    assert len(set(addresses)) == len(addresses), "a section is found once"
+    address, title, excerpt = found[0]
+    assert "/book/03-scaling.html#" in address
+    assert title.startswith("3. Scaling › ")
+    assert page.locator("#search-results li").first.locator("mark").count() >= 2
+    assert excerpt in page.locator("#search-results li").first.inner_text()
+    page.locator("#search-results a").first.click()
+    page.wait_for_function("document.querySelector(':target')")
+    heading = page.locator(":target > :is(h2, h3)")
+    assert title.removeprefix("3. Scaling › ") in heading.inner_text()
+    page.wait_for_function(
+        "(() => { const {top} = document.querySelector(':target').getBoundingClientRect();"
+        " return top > 0 && top < innerHeight / 2; })()"
+    )
+    assert (opened.abroad, opened.complaints) == ([], [])
+
+
+# What is asked, and the beginning of a title that must be among the first three.
+ASKED = {
+    "by": "",  # of words that say nothing, what has them
+    "sofmax overflow": "4. Softmax › In a computer",  # a letter left out
+    "postions": "8. Positions",
+    "resid": "11. A small Transformer › The residual stream",  # still being typed
+    "padding_mask": "5. Masking › Padding",
+    "MultiHeadAttention": "The package › MultiHeadAttention",
+    "Vaswani": "Bibliography › Ashish Vaswani, Noam Shazeer, Niki Parmar and others, 2017",
+    "Why is there no order?": "6. Self-attention › No order at all",
+}
+
+
+def test_search_forgives_and_answers_while_it_is_typed(visit, origins):
+    page = visit(f"{origins['disk']}/search.html").page
+    field = page.locator(".bd-search-container input")
+    for asked, title in ASKED.items():
+        field.fill(asked)
+        first = [found for _, found, _ in page.evaluate(FOUND)[:3]]
+        assert any(found.startswith(title) for found in first), (asked, first)
+    field.fill("zqxv")
+    assert page.evaluate(FOUND) == []
+    assert "Try fewer" in page.locator("#search-results [role=status]").inner_text()
+
+
+def test_only_the_search_page_loads_what_is_searched(visit, origins):
+    texts = {name: (BOOK / name).read_text("utf-8") for name in [*PAGES, "search.html"]}
+    assert [name for name, text in texts.items() if "sections.js" in text] == ["search.html"]
+
+
+# ------------------------------------------------------------------------------------------------ citations
+
+CITED = re.compile(
+    r"<a class=\"([^\"]*)\" href=\"(?:\.\./)*(?:book/)?bibliography\.html(#?[^\"]*)\"><span[^>]*>([^<]*\d{4})"
+)
+
+
+def test_every_citation_leads_to_its_work():
+    cited = [found for name in PAGES for found in CITED.findall((BOOK / name).read_text("utf-8"))]
+    assert len(cited) > 100
+    for classes, anchor, text in cited:
+        assert "cites" in classes, text
+        who, year = re.search(r"\w+", text)[0], re.search(r"\d{4}", text)[0]
+        assert anchor == f"#{who.lower()}{year}"
+
+
+CARD = ".work:popover-open"
+INSIDE = """(card) => { const {left, right} = card.getBoundingClientRect();
+    return left >= 0 && right <= document.documentElement.clientWidth; }"""
+
+
+def test_a_citation_shows_its_work_to_a_pointer_and_to_the_keyboard(visit, origins):
+    opened = visit(f"{origins['disk']}/book/02-scores.html")
+    page = opened.page
+    link = page.locator("a.cites[href$='#vaswani2017']").first
+    link.hover()
+    card = page.locator(CARD)
+    card.wait_for()
+    for said in ("Ashish Vaswani", "2017", "Attention Is All You Need", "NeurIPS"):
+        assert said in card.inner_text()
+    assert card.get_by_role("link").first.get_attribute("href") == "https://arxiv.org/abs/1706.03762"
+    card.hover()
+    page.wait_for_timeout(500)
+    assert card.is_visible()
+    page.mouse.move(0, 0)
+    card.wait_for(state="detached")
+
+    page.keyboard.press("Shift")  # from now on, by the keyboard
+    link.focus()
+    card.wait_for()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.href") == "https://arxiv.org/abs/1706.03762"
+    page.keyboard.press("Escape")
+    assert card.count() == 0
+    assert link.evaluate("link => link === document.activeElement")
+    assert (opened.abroad, opened.complaints) == ([], [])
+
+
+def test_a_first_tap_shows_the_work_and_a_second_goes_on(visit, origins):
+    page = visit(f"{origins['server']}/book/01-dictionary.html", origins["server"], width=360, has_touch=True).page
+    for link in page.locator("a.cites").all()[:3]:
+        link.tap()
+        page.locator(CARD).wait_for()
+        assert page.locator(CARD).evaluate(INSIDE)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        page.touchscreen.tap(180, 20)  # elsewhere
+        assert page.locator(CARD).count() == 0
+    link.tap()
+    link.tap()
+    page.wait_for_url("**/bibliography.html#*")
+    assert page.locator(".citation:target").count() == 1
+
+
+# ------------------------------------------------------------------------------------------------ links to states
+
+CONTRASTS = """() => {
+    const pen = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+    const light = (color) => {
+        pen.fillStyle = color;
+        pen.fillRect(0, 0, 1, 1);
+        const parts = [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3).map((byte) => byte / 255);
+        const [r, g, b] = parts.map((part) => part > 0.04045 ? ((part + 0.055) / 1.055) ** 2.4 : part / 12.92);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const link = getComputedStyle(document.querySelector('a.state'));
+    const mark = getComputedStyle(document.querySelector('a.state'), '::before');
+    const [tint, paper] = [link.backgroundColor, getComputedStyle(document.body).backgroundColor].map(light);
+    const between = (a, b) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    return {words: between(light(link.color), tint), mark: between(light(mark.color), tint), tint: between(tint, paper),
+        sign: mark.content};
+}"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_link_to_a_state_looks_like_what_it_is(chapter, theme):
+    where = {"light": {"where": "disk"}, "dark": {"where": "server"}}[theme]
+    found = chapter("book/03-scaling.html", theme=theme, **where).page.evaluate(CONTRASTS)
+    assert found["words"] >= 4.5
+    assert found["mark"] >= 4.5
+    assert found["tint"] > 1.1
+    assert "▸" in found["sign"]
+
+
+PLACE = "(link) => link.getBoundingClientRect().top"
+SEEN = """(figure) => { const {top, bottom} = figure.getBoundingClientRect();
+    return top >= 0 && bottom <= innerHeight; }"""
+STILL = """() => new Promise((done) => {
+    let [last, same] = [scrollY, 0];
+    const look = () => {
+        same = scrollY === last ? same + 1 : 0;
+        last = scrollY;
+        same > 8 ? done() : requestAnimationFrame(look);
+    };
+    look();
+})"""
+
+
+def test_a_link_does_not_move_a_reader_who_sees_half_of_its_figure(visit, origins):
+    page = visit(f"{origins['disk']}/book/04-softmax.html").page
+    figure, link = page.locator("#reaction"), page.locator("a.state[href^='#reaction']").first
+    figure.evaluate("f => scrollBy({top: f.getBoundingClientRect().top + 0.3 * f.offsetHeight, behavior: 'instant'})")
+    before = link.evaluate(PLACE)
+    link.click()
+    page.evaluate(STILL)
+    assert link.evaluate(PLACE) == pytest.approx(before, abs=1)
+    assert page.locator(".al-back").count() == 0
+    assert figure.locator("input[type=range]").first.get_attribute("aria-valuetext") == "0.1"
+
+
+def test_a_link_far_from_its_figure_offers_the_way_back(visit, origins):
+    page = visit(f"{origins['disk']}/book/04-softmax.html").page
+    figure, link = page.locator("#reaction"), page.locator("a.state[href^='#reaction']").last
+    link.evaluate("link => link.closest('p').style.paddingTop = '900px'")
+    link.evaluate("link => scrollBy({top: link.getBoundingClientRect().top - 100, behavior: 'instant'})")
+    before = link.evaluate(PLACE)
+    link.click()
+    back = page.locator(".al-back")
+    back.wait_for()
+    page.evaluate(STILL)
+    assert figure.evaluate(SEEN)
+    page.go_back()
+    page.evaluate(STILL)
+    assert abs(link.evaluate(PLACE) - before) < 100, "the browser's own way back"  # the figure may have grown above it
+    link.click()
+    back.wait_for()
+    page.evaluate(STILL)
+    back.click()
+    page.evaluate(STILL)
+    assert link.evaluate("link => link === document.activeElement")
+    assert 0 < link.evaluate(PLACE) < 900
+    assert back.count() == 0
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("state", ["01-dictionary.html#softmax?apple=3", "04-softmax.html#width?divide_by=D"])
+def test_a_shared_state_opens_with_its_figure_in_sight(visit, origins, state, width):
+    page = visit(f"{origins['disk']}/book/{state}", width=width).page
+    figure = page.locator(re.search(r"#\w+", state)[0])
+    page.wait_for_function("MathJax.startup.promise.then(() => document.fonts.ready).then(() => true)")
+    page.wait_for_timeout(300)
+    top, bottom = figure.evaluate("f => [f.getBoundingClientRect().top, f.getBoundingClientRect().bottom]")
+    assert top >= 48, "below the page's own bar"
+    assert bottom <= 900 or bottom - top > 850
+    page.mouse.wheel(0, 300)
+    page.evaluate(STILL)
+    moved = page.evaluate("scrollY")
+    page.evaluate("document.querySelector('h1').style.paddingBottom = '300px'")
+    page.wait_for_timeout(200)
+    assert page.evaluate("scrollY") - moved in (0, 300), "whoever scrolls is left alone (or held by the browser)"
+
+
+# ------------------------------------------------------------------------------------------------ beside the text
+
+
+def test_a_figure_stands_beside_its_paragraphs_and_stays(visit, origins):
+    opened = visit(f"{origins['disk']}/book/04-softmax.html", width=1440)
+    page = opened.page
+    page.wait_for_function("MathJax.startup.promise.then(() => true)")
+    figure = page.locator("#gap")
+    page.locator(".beside").evaluate("group => group.scrollIntoView({behavior: 'instant'})")
+    said = page.locator(".beside .said").last.bounding_box()
+    box = figure.bounding_box()
+    assert box["x"] >= said["x"] + said["width"]
+    assert box["width"] >= 600
+    assert 540 <= said["width"] <= 600
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1440
+    links = page.locator(".beside a.state")
+    assert links.count() == 2
+    for link in links.all():
+        before = page.evaluate("scrollY")
+        link.click()
+        page.evaluate(STILL)
+        assert page.evaluate("scrollY") == before
+    assert figure.locator("input[type=range]").get_attribute("aria-valuetext") == "20"
+    group, cell = page.locator(".beside"), page.locator(".beside > .cell")
+    room = group.bounding_box()["height"] - cell.bounding_box()["height"]
+    assert room > 40
+    group.evaluate("(group, by) => scrollBy({top: group.getBoundingClientRect().top + by, behavior: 'instant'})", -50)
+    first = figure.bounding_box()["y"]
+    page.evaluate("by => scrollBy({top: by, behavior: 'instant'})", room - 20)
+    assert figure.bounding_box()["y"] == pytest.approx(first, abs=1), "it stays while its paragraphs pass"
+    assert opened.complaints == []
+
+
+@pytest.mark.parametrize("width", [1400, 1536, 1920])
+def test_there_is_room_beside_the_text(visit, origins, width):
+    page = visit(f"{origins['disk']}/book/02-scores.html", width=width).page
+    box, bar = page.locator("#turn").bounding_box(), page.locator(".bd-sidebar-primary").bounding_box()
+    assert box["width"] >= 600
+    assert box["x"] + box["width"] <= width
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert (bar["x"] >= 0) == (width >= 1536)
+    page.locator("button.primary-toggle").click()
+    page.wait_for_timeout(500)
+    assert (page.locator(".bd-sidebar-primary").bounding_box()["x"] >= 0) == (width < 1536), "its button turns it round"
+
+
+def test_where_there_is_no_room_the_page_reads_in_its_order(chapter):
+    page = chapter("book/04-softmax.html").page
+    parts = page.locator(".beside > *")
+    tops = [part.bounding_box()["y"] for part in parts.all()]
+    assert len(tops) == 3
+    assert tops == sorted(tops)
+
+
+PHONE = {"width": 390, "has_touch": True, "is_mobile": True}
+PAST = """(figure) => { const {top, bottom} = figure.parentElement.getBoundingClientRect();
+    scrollBy({top: top + 0.8 * (bottom - top), behavior: 'instant'}); }"""
+
+
+def test_on_a_phone_a_figure_docks_while_it_is_spoken_of(visit, origins):
+    opened = visit(f"{origins['disk']}/book/04-softmax.html", **PHONE)
+    page = opened.page
+    page.wait_for_function("MathJax.startup.promise.then(() => true)")
+    figure, button = page.locator("#gap"), page.locator("#gap > .dock")
+    assert not button.is_visible()
+    height = page.evaluate("document.body.offsetHeight")
+    figure.evaluate(PAST)
+    button.wait_for()
+    page.wait_for_timeout(300)
+    box = figure.bounding_box()
+    assert box["height"] <= 0.3 * 900
+    assert box["y"] + box["height"] == pytest.approx(900, abs=1)
+    assert page.evaluate("document.body.offsetHeight") == height, "its room in the text is kept"
+    assert not page.locator("#pst-back-to-top").is_visible()
+
+    before = page.evaluate("scrollY")
+    link = page.locator(".beside a.state").last
+    link.tap()
+    page.evaluate(STILL)
+    assert page.evaluate("scrollY") == before
+    assert page.locator(".al-back").count() == 0
+    assert figure.locator("input[type=range]").get_attribute("aria-valuetext") == "20"
+
+    button.tap()
+    assert button.get_attribute("aria-expanded") == "true"
+    assert figure.locator("input[type=range]").is_visible()
+    assert figure.bounding_box()["height"] <= 0.85 * 900 + 1
+    page.keyboard.press("Escape")
+    assert button.get_attribute("aria-expanded") == "false"
+    button.tap()
+    page.locator("article h1").dispatch_event("pointerdown")
+    assert button.get_attribute("aria-expanded") == "false", "a tap beside it closes it"
+
+    link.focus()
+    for _ in range(4):
+        page.keyboard.press("Tab")
+    assert page.evaluate("!document.activeElement.closest('#gap')"), "focus goes on through the text"
+
+    page.emulate_media(media="print")
+    assert figure.evaluate("f => getComputedStyle(f).position") == "relative"
+    page.emulate_media(media="screen")
+    page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
+    button.wait_for(state="hidden")
+    assert opened.complaints == []
+
+
+def test_a_figure_docks_without_motion_where_none_is_wanted(visit, origins):
+    for motion, names in {"no-preference": "dock", "reduce": "none"}.items():
+        page = visit(f"{origins['disk']}/book/04-softmax.html", reduced_motion=motion, **PHONE).page
+        page.locator("#gap").evaluate(PAST)
+        page.locator("#gap > .dock").wait_for()
+        assert page.locator("#gap").evaluate("f => getComputedStyle(f).animationName") == names
+
+
+# ------------------------------------------------------------------------------------------------ formulas
+
+
+def test_formulas_are_no_stops_for_the_tab_key(chapter):
+    page = chapter("book/03-scaling.html").page
+    assert page.locator("mjx-container").count() > 100
+    assert page.locator("mjx-container[tabindex='0'], mjx-container [tabindex='0']").count() == 0

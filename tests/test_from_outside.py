@@ -1,0 +1,175 @@
+"""What a reader or a researcher adds without touching the package: each in about ten lines, and each shown to work."""
+
+import math
+from functools import partial
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import gelu, normalize, silu
+from torch.testing import assert_close
+
+from attention import (
+    FeedForward,
+    KeyValueCache,
+    MultiHeadAttention,
+    Transformer,
+    attention_weights,
+    causal_mask,
+    masked_softmax,
+    rotate,
+    rotate_heads,
+)
+
+make = partial(Transformer, 11, 16, 4, 2, embed_std=0.5)
+
+
+@pytest.fixture
+def tokens():
+    return torch.randint(11, (2, 9))
+
+
+def test_a_cache_of_ones_own(tokens):
+    """One that keeps a list of parts, and is handed to a model of the package."""
+
+    class Parts:
+        def __init__(self):
+            self.parts = []
+
+        def __len__(self):
+            return sum(key.size(2) for key, _ in self.parts)
+
+        def update(self, key, value):
+            self.parts.append((key, value))
+            return tuple(torch.cat(each, dim=2) for each in zip(*self.parts, strict=True))
+
+    model = make(positions="rotary").double()
+    caches = [Parts() for _ in model.blocks]
+    found = torch.cat([model(part, caches) for part in tokens.split(4, dim=1)], dim=1)
+    assert_close(found, model(tokens))
+    assert len(caches[0]) == 9
+
+
+def test_heads_that_share_keys_and_values(tokens):
+    shared, full = make(max_length=9, num_key_value_heads=2).double(), make(max_length=9).double()
+    state = shared.state_dict()
+    for name in state:
+        if "k_proj" in name or "v_proj" in name:  # each head of keys stands for two: (8, …) → (16, …)
+            state[name] = state[name].unflatten(0, (2, 4)).repeat_interleave(2, dim=0).flatten(0, 1)
+    full.load_state_dict(state)
+    assert_close(shared(tokens), full(tokens))
+
+
+def test_a_sliding_window_in_generation(tokens):
+    """In one block with no other positions a token's continuation depends on the window alone."""
+    model = Transformer(11, 16, 4, 1, positions=None, window=3, embed_std=0.5).double()
+    changed = tokens.clone()
+    changed[:, :6] = (changed[:, :6] + 1) % 11
+    assert_close(model(changed)[:, -1], model(tokens)[:, -1])
+    assert model.generate(changed, 5)[:, 9:].tolist() == model.generate(tokens, 5)[:, 9:].tolist()
+    assert (model(changed)[:, -2] - model(tokens)[:, -2]).abs().max() > 1e-3
+
+
+def test_rotary_positions_with_another_base_and_layout(tokens):
+    turn = partial(rotate_heads, base=100.0, layout="interleaved")
+    model, plain = make(positions=None, process_heads=turn).double(), make(positions="rotary").double()
+    plain.load_state_dict(model.state_dict())
+    assert (model(tokens) - plain(tokens)).abs().max() > 1e-3
+    attend = model.blocks[0].attend
+    x = torch.randn(1, 5, 16, dtype=torch.float64)
+    q, k = (layer(x).unflatten(-1, (4, 4)).transpose(1, 2) for layer in (attend.q_proj, attend.k_proj))
+    expected = attention_weights(*(rotate(each, base=100.0, layout="interleaved") for each in (q, k)))
+    assert_close(attend(x, x, x, need_weights=True)[1], expected)
+    assert model.generate(tokens, 4).tolist() == model.generate(tokens, 4, cache=False).tolist()
+
+
+def test_a_norm_on_queries_and_keys(tokens):
+    """As wide as they are or not, only their directions count; with rotary positions after it."""
+
+    class NormThenTurn(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = nn.Parameter(torch.tensor(3.0))
+
+        def forward(self, query, key, query_positions, key_positions):
+            query, key = self.scale * normalize(query, dim=-1), self.scale * normalize(key, dim=-1)
+            return rotate_heads(query, key, query_positions, key_positions)
+
+    model = make(positions=None, process_heads=NormThenTurn()).double()
+    expected = model(tokens).detach()
+    with torch.no_grad():
+        for block in model.blocks:
+            block.attend.q_proj.weight *= 5
+    assert_close(model(tokens), expected)
+    model(tokens).square().sum().backward()
+    assert model.blocks[0].attend.process_heads.scale.grad != 0
+
+
+def test_a_feed_forward_layer_with_a_gate(tokens):
+    class SwiGLU(nn.Module):
+        def __init__(self, embed_dim):
+            super().__init__()
+            self.up, self.gate = nn.Linear(embed_dim, 40, bias=False), nn.Linear(embed_dim, 40, bias=False)
+            self.down = nn.Linear(40, embed_dim, bias=False)
+
+        def forward(self, x):
+            return self.down(silu(self.gate(x)) * self.up(x))
+
+    model = make(max_length=9, feed_forward=SwiGLU)
+    x = torch.randn(2, 9, 16)
+    block = model.blocks[0]
+    attended = x + block.attend(*[block.before_attend(x)] * 3)[0]
+    assert_close(block(x)[0], attended + block.feed_forward(block.before_feed_forward(attended)))
+    assert model(tokens).shape == (2, 9, 11)
+    wide = make(
+        max_length=9, feed_forward=partial(FeedForward, hidden_dim=5, activation=partial(gelu, approximate="tanh"))
+    )
+    assert wide.blocks[0].feed_forward.up.weight.shape == (5, 16)
+
+
+def test_another_score_function(tokens):
+    """The nearer a key, the higher its score; masks, causal or not, come to it as one."""
+
+    def by_distance(query, key, value, mask, bias):
+        weights = masked_softmax(-torch.cdist(query, key), mask)
+        return weights @ value, weights
+
+    layer, x = MultiHeadAttention(16, 4, attend=by_distance).double(), torch.randn(2, 9, 16, dtype=torch.float64)
+    output, weights = layer(
+        x, x, x, is_causal=True, key_mask=torch.arange(9) < torch.tensor([[9], [5]]), need_weights=True
+    )
+    q, k = (part(x).unflatten(-1, (4, 4)).transpose(1, 2) for part in (layer.q_proj, layer.k_proj))
+    distance = (q.unsqueeze(3) - k.unsqueeze(2)).norm(dim=-1)
+    expected = (-distance).masked_fill(~causal_mask(9), -math.inf)
+    expected[1, ..., 5:] = -math.inf
+    assert_close(weights, expected.softmax(-1))
+    model = make(positions="rotary", attend=by_distance).double()
+    assert model.generate(tokens, 4).tolist() == model.generate(tokens, 4, cache=False).tolist()
+    assert_close(layer(x, x, x)[1], None)
+    assert output.shape == x.shape
+
+
+def test_another_norm(tokens):
+    class Halve(nn.Module):
+        def __init__(self, width):
+            super().__init__()
+            self.width = width
+
+        def forward(self, x):
+            return x / 2
+
+    model = make(max_length=9, norm_layer=Halve).double()
+    x = torch.randn(2, 9, 16, dtype=torch.float64)
+    block = model.blocks[1]
+    attended = x + block.attend(x / 2, x / 2, x / 2)[0]
+    assert_close(block(x)[0], attended + block.feed_forward(attended / 2))
+    assert_close(model.unembed(x), model.output(x / 2))
+
+
+def test_the_package_s_cache_is_one_of_them():
+    cache = KeyValueCache()
+    key, value = torch.randn(2, 3, 5, 4), torch.randn(2, 3, 5, 6)
+    for start, stop in ((0, 2), (2, 3), (3, 5)):
+        found = cache.update(key[:, :, start:stop], value[:, :, start:stop])
+        assert_close(found, (key[:, :, :stop], value[:, :, :stop]))
+        assert len(cache) == stop
