@@ -266,10 +266,13 @@ def _draw_near_a_total(generator: torch.Generator, distance: float) -> tuple:
 
 
 def _draw_beside_a_rounded_total(generator: torch.Generator, places: int) -> tuple:
-    """``p`` lies between what the likeliest tokens have together and that number rounded."""
-    probabilities, _ = _draw_probabilities(generator)
-    total = _total(probabilities)
-    return probabilities, (total + round(total, places)) / 2
+    """``p`` lies between what the likeliest tokens have together and that number rounded, well away from both."""
+    while True:
+        probabilities, _ = _draw_probabilities(generator)
+        total = _total(probabilities)
+        rounded = round(total, places)
+        if abs(total - rounded) > 0.2 * 10**-places:
+            return probabilities, (total + rounded) / 2
 
 
 def _total(probabilities: Tensor) -> float:
