@@ -2,6 +2,7 @@
 
 import base64
 import io
+import json
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from attention.explorer.states import encode
 
 
 def packed(numbers):
-    return f'{{"numbers":"{encode(np.array(numbers))["numbers"]}"}}'
+    return json.dumps(encode(np.array(numbers)), separators=(",", ":"))
 
 
 def png(draw=lambda pen: None, size=(40, 30), color="white"):
@@ -39,6 +40,8 @@ SAME = {
     "packed numbers": (packed([0.1, 2.0]), packed([0.1000001, 2.0])),
     "packed float64": (packed([1e300, 1.0]), packed([1.0000001e300, 1.0])),
     "packed numbers far below the largest": (packed([1.0, 1e-9]), packed([1.0, 2e-9])),
+    "a packed zero that is noise elsewhere": (packed([0.0] * 9 + [1.0]), packed([0.0] * 5 + [1e-9] * 4 + [1.0])),
+    "packed zeros, none of them marked": (packed([0.0] * 3 + [1.0]), packed([1e-9] * 3 + [1.0])),
     "packed NaN and infinity": (packed([np.nan, np.inf, 1.0]), packed([np.nan, np.inf, 1.0000001])),
     "a picture": (png(), png()),
     "one pixel": (png(), png(lambda pen: pen.point((3, 3), "black"))),
@@ -59,6 +62,8 @@ OTHER = {
     "NaN for a number": ("tensor(nan)", "tensor(0.5)"),
     "infinity's sign": ("tensor(inf)", "tensor(-inf)"),
     "packed numbers": (packed([0.1, 2.0]), packed([0.101, 2.0])),
+    "a packed zero elsewhere": (packed([0.0, 0.0, 1.0]), packed([0.0, 1.0, 0.0])),
+    "a packed number for a zero": (packed([0.0, 0.0, 1.0]), packed([0.0, 0.001, 1.0])),
     "packed NaN": (packed([0.1, 2.0]), packed([np.nan, 2.0])),
     "the number of packed numbers": (packed([0.1, 2.0]), packed([0.1])),
     "a moved line": (

@@ -15,9 +15,10 @@ def _draw(generator: torch.Generator, sizes: Callable = primes) -> tuple:
 
 
 def _draw_near_and_far(generator: torch.Generator) -> tuple:
-    """The first key is the first query too, and the last key is hundreds of times as long as the others."""
+    """The first key is the first query too, and the last key is so long that its scores are large."""
     query, key = _draw(generator)
-    return query, torch.cat([query[:1], key[1:-1], 300 * key[-1:]])
+    far = 300 * key[-1:] / (query @ key[-1]).abs().max()
+    return query, torch.cat([query[:1], key[1:-1], far])
 
 
 CLAMPED = "You clamp the scores. Long vectors may have scores of any size."
