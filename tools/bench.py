@@ -22,6 +22,7 @@ from tools.bench_attention import attention_rows
 from tools.bench_cache import cache_rows
 from tools.bench_regression import memory_row, regression_rows
 from tools.chromium import chromium
+from tools.notebooks import NOTEBOOKS
 
 ROOT = Path(__file__).parent.parent
 PRESSES = 200
@@ -111,9 +112,8 @@ def cpu_seconds(*command: str) -> float:
 
 def checking_seconds() -> float:
     """What checking all notebooks takes beyond running them."""
-    books = sorted(map(str, (ROOT / "book").glob("*.ipynb")))
     with tempfile.TemporaryDirectory() as folder:
-        copies = [shutil.copy(book, folder) for book in books]
+        copies = [shutil.copy(path, Path(folder, f"{number}.ipynb")) for number, path in enumerate(NOTEBOOKS)]
         plain = cpu_seconds(sys.executable, "-m", "tools.notebooks", *copies)
     return cpu_seconds("make", "nbval") - plain
 
