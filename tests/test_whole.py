@@ -7,6 +7,8 @@ import pytest
 import torch
 from tools.lecture import CHAPTERS, seen
 
+from attention import scaled_dot_product_attention
+
 COMPARISONS = {}
 
 
@@ -48,6 +50,15 @@ def test_the_whole_runs_by_itself_and_agrees(path):
 # ------------------------------------------------------------------------------------------------ chapter 2
 
 # ------------------------------------------------------------------------------------------------ chapter 3
+
+
+@chapter(3)
+def scaled(names):
+    query, key, value = torch.randn(2, 3, 5, 7), torch.randn(2, 3, 11, 7), torch.randn(2, 3, 11, 4)
+    expected = scaled_dot_product_attention(query, key, value)
+    torch.testing.assert_close(names["attention"](query, key, value), expected)
+
+
 
 # ------------------------------------------------------------------------------------------------ chapter 4
 
