@@ -7,7 +7,7 @@ import pytest
 import torch
 from tools.lecture import CHAPTERS, seen
 
-from attention import scaled_dot_product_attention
+from attention import masked_softmax, scaled_dot_product_attention
 
 COMPARISONS = {}
 
@@ -60,6 +60,16 @@ def scaled(names):
 
 
 # ------------------------------------------------------------------------------------------------ chapter 4
+
+
+@chapter(4)
+def softmax(names):
+    far = torch.randn(3, 5, 7) + 1000 * torch.randn(3, 5, 1)
+    torch.testing.assert_close(names["softmax"](far), masked_softmax(far))
+    scores = torch.randn(7)
+    expected = torch.autograd.functional.jacobian(lambda s: s.softmax(0), scores)
+    torch.testing.assert_close(names["jacobian"](scores), expected)
+
 
 # ------------------------------------------------------------------------------------------------ chapter 5
 
