@@ -41,6 +41,10 @@ class Partial(NamedTuple):
         is_blind = self.total == 0
         return self.mixture / self.total.masked_fill(is_blind, 1.0).unsqueeze(-1)
 
+    def log_total(self) -> Tensor:
+        """The logarithm of Σ exp(score), (…, L): with it a key's weight is exp(score − log_total)."""
+        return self.largest + self.total.log()
+
 
 def merge(one: Partial, other: Partial) -> Partial:
     """What two sets of keys answer together, from what each answers: in any order, in any grouping.
@@ -92,7 +96,7 @@ def streaming_attention(
     scale: float | None = None,
     attn_bias: Tensor | None = None,
     key_mask: Tensor | None = None,
-    block_size: int = 512,
+    block_size: int = 128,
 ) -> Tensor:
     """:func:`attention.scaled_dot_product_attention`, with the keys read in blocks, one after the other.
 
@@ -145,17 +149,9 @@ class _Streaming(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, query, key, value, bias, mask, is_causal, block_size):
-        asked = query.shape[:-1]  # (…, L)
-        zeros = query.new_zeros(*asked, value.size(-1))
-        found = Partial(query.new_full(asked, -math.inf), query.new_zeros(asked), zeros)
-        for rows, keys, scores in _blocks(query, key, bias, mask, is_causal, block_size):
-            before = Partial(found.largest[..., rows], found.total[..., rows], found.mixture[..., rows, :])
-            after = merge(before, partial(scores, value[..., keys, :]))
-            for part, new in zip(before, after, strict=True):
-                part.copy_(new)
+        found = stream(query, key, value, bias, mask, is_causal, block_size)
         output = found.answer()
-        log_total = found.largest + found.total.log()  # of the exponentials; −∞ where no key is seen
-        ctx.save_for_backward(query, key, value, bias, mask, output, log_total)
+        ctx.save_for_backward(query, key, value, bias, mask, output, found.log_total())
         ctx.is_causal, ctx.block_size = is_causal, block_size
         return output
 
@@ -163,20 +159,45 @@ class _Streaming(torch.autograd.Function):
     @once_differentiable
     def backward(ctx, gradient):
         query, key, value, bias, mask, output, log_total = ctx.saved_tensors
-        of_query, of_key, of_value = (torch.zeros_like(each) for each in (query, key, value))
-        of_bias = torch.zeros_like(bias) if bias is not None and ctx.needs_input_grad[3] else None
-        drift = (gradient * output).sum(-1, keepdim=True)  # what a row's weights have in common: Σ weight · reaction
-        for rows, keys, scores in _blocks(query, key, bias, mask, ctx.is_causal, ctx.block_size):
-            weights = _shrink(scores, log_total[..., rows, None])  # (…, L, block), computed anew
-            reaction = gradient[..., rows, :] @ value[..., keys, :].mT
-            of_scores = weights * (reaction - drift[..., rows, :])
-            of_value[..., keys, :] += weights.mT @ gradient[..., rows, :]
-            of_query[..., rows, :] += of_scores @ key[..., keys, :]
-            of_key[..., keys, :] += of_scores.mT @ query[..., rows, :]
-            if of_bias is not None:
-                place = _block(of_bias, rows, keys)
-                place += of_scores.sum_to_size(place.shape)
-        return of_query, of_key, of_value, of_bias, None, None, None
+        bias_too = bias is not None and ctx.needs_input_grad[3]
+        kept = query, key, value, bias, mask, ctx.is_causal, ctx.block_size
+        return *stream_backward(gradient, output, log_total, *kept, bias_too=bias_too), None, None, None
+
+
+def stream(query, key, value, bias=None, mask=None, is_causal=False, block_size=128) -> Partial:
+    """What all keys answer, block after block, for queries that are scaled already; without a gradient."""
+    asked = query.shape[:-1]  # (…, L)
+    zeros = query.new_zeros(*asked, value.size(-1))
+    found = Partial(query.new_full(asked, -math.inf), query.new_zeros(asked), zeros)
+    for rows, keys, scores in _blocks(query, key, bias, mask, is_causal, block_size):
+        before = Partial(found.largest[..., rows], found.total[..., rows], found.mixture[..., rows, :])
+        after = merge(before, partial(scores, value[..., keys, :]))
+        for part, new in zip(before, after, strict=True):
+            part.copy_(new)
+    return found
+
+
+def stream_backward(
+    gradient, output, log_total, query, key, value, bias=None, mask=None, is_causal=False, block_size=128, *, bias_too
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    """The gradients of queries, keys, values and bias, with each block's weights computed anew.
+
+    ``log_total`` and ``output`` are those of all keys, of which these may be a part.
+    """
+    of_query, of_key, of_value = (torch.zeros_like(each) for each in (query, key, value))
+    of_bias = torch.zeros_like(bias) if bias_too else None
+    drift = (gradient * output).sum(-1, keepdim=True)  # what a row's scores have in common: Σ weight · reaction
+    for rows, keys, scores in _blocks(query, key, bias, mask, is_causal, block_size):
+        weights = _shrink(scores, log_total[..., rows, None])  # (…, L, block)
+        reaction = gradient[..., rows, :] @ value[..., keys, :].mT
+        of_scores = weights * (reaction - drift[..., rows, :])
+        of_value[..., keys, :] += weights.mT @ gradient[..., rows, :]
+        of_query[..., rows, :] += of_scores @ key[..., keys, :]
+        of_key[..., keys, :] += of_scores.mT @ query[..., rows, :]
+        if of_bias is not None:
+            place = _block(of_bias, rows, keys)
+            place += of_scores.sum_to_size(place.shape)
+    return of_query, of_key, of_value, of_bias
 
 
 def _blocks(query, key, bias, mask, is_causal, block_size) -> Iterator[tuple[slice, slice, Tensor]]:
