@@ -76,7 +76,7 @@ def merge(one: Partial, other: Partial) -> Partial:
 
 def _shrink(scores: Tensor, largest: Tensor) -> Tensor:
     """exp(scores − largest), and 0 for a score of −∞ also where −∞ is the largest."""
-    return (scores - largest.clamp(min=torch.finfo(largest.dtype).min)).exp()
+    return (scores - largest.clamp(min=torch.finfo(largest.dtype).min)).exp_()
 
 
 def partial(scores: Tensor, value: Tensor) -> Partial:
@@ -96,7 +96,7 @@ def streaming_attention(
     scale: float | None = None,
     attn_bias: Tensor | None = None,
     key_mask: Tensor | None = None,
-    block_size: int = 128,
+    block_size: int = 64,
 ) -> Tensor:
     """:func:`attention.scaled_dot_product_attention`, with the keys read in blocks, one after the other.
 
@@ -164,21 +164,22 @@ class _Streaming(torch.autograd.Function):
         return *stream_backward(gradient, output, log_total, *kept, bias_too=bias_too), None, None, None
 
 
-def stream(query, key, value, bias=None, mask=None, is_causal=False, block_size=128) -> Partial:
+def stream(query, key, value, bias=None, mask=None, is_causal=False, block_size=64) -> Partial:
     """What all keys answer, block after block, for queries that are scaled already; without a gradient."""
     asked = query.shape[:-1]  # (…, L)
     zeros = query.new_zeros(*asked, value.size(-1))
     found = Partial(query.new_full(asked, -math.inf), query.new_zeros(asked), zeros)
-    for rows, keys, scores in _blocks(query, key, bias, mask, is_causal, block_size):
+    for rows, keys in _blocks(query, key, is_causal, block_size):
         before = Partial(found.largest[..., rows], found.total[..., rows], found.mixture[..., rows, :])
-        after = merge(before, partial(scores, value[..., keys, :]))
+        block = partial(_scores(query, key, bias, mask, is_causal, rows, keys), value[..., keys, :])
+        after = merge(before, block)
         for part, new in zip(before, after, strict=True):
             part.copy_(new)
     return found
 
 
 def stream_backward(
-    gradient, output, log_total, query, key, value, bias=None, mask=None, is_causal=False, block_size=128, *, bias_too
+    gradient, output, log_total, query, key, value, bias=None, mask=None, is_causal=False, block_size=64, *, bias_too
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
     """The gradients of queries, keys, values and bias, with each block's weights computed anew.
 
@@ -187,7 +188,8 @@ def stream_backward(
     of_query, of_key, of_value = (torch.zeros_like(each) for each in (query, key, value))
     of_bias = torch.zeros_like(bias) if bias_too else None
     drift = (gradient * output).sum(-1, keepdim=True)  # what a row's scores have in common: Σ weight · reaction
-    for rows, keys, scores in _blocks(query, key, bias, mask, is_causal, block_size):
+    for rows, keys in _blocks(query, key, is_causal, block_size):
+        scores = _scores(query, key, bias, mask, is_causal, rows, keys)
         weights = _shrink(scores, log_total[..., rows, None])  # (…, L, block)
         reaction = gradient[..., rows, :] @ value[..., keys, :].mT
         of_scores = weights * (reaction - drift[..., rows, :])
@@ -200,22 +202,25 @@ def stream_backward(
     return of_query, of_key, of_value, of_bias
 
 
-def _blocks(query, key, bias, mask, is_causal, block_size) -> Iterator[tuple[slice, slice, Tensor]]:
-    """For each block of keys, the queries that may see some of it, the keys, and their scores."""
+def _blocks(query: Tensor, key: Tensor, is_causal: bool, block_size: int) -> Iterator[tuple[slice, slice]]:
+    """For each block of keys, the queries that may see some of it, and the keys."""
     L, S = query.size(-2), key.size(-2)
     for start in range(0, min(S, L) if is_causal else S, block_size):
-        keys = slice(start, min(start + block_size, S))
-        rows = slice(start if is_causal else 0, L)
-        scores = query[..., rows, :] @ key[..., keys, :].mT  # (…, L, block)
-        if bias is not None:
-            added = _block(bias, rows, keys)
-            scores = (scores + added).masked_fill(added == -math.inf, -math.inf)
-        if mask is not None:
-            scores = scores.masked_fill(~_block(mask, rows, keys), -math.inf)
-        if is_causal:
-            hidden = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
-            scores = scores.masked_fill(hidden, -math.inf)
-        yield rows, keys, scores
+        yield slice(start if is_causal else 0, L), slice(start, min(start + block_size, S))
+
+
+def _scores(query, key, bias, mask, is_causal, rows, keys) -> Tensor:
+    """The scores of a block, (…, L, block)."""
+    scores = query[..., rows, :] @ key[..., keys, :].mT
+    if bias is not None:
+        added = _block(bias, rows, keys)
+        scores = (scores + added).masked_fill(added == -math.inf, -math.inf)
+    if mask is not None:
+        scores = scores.masked_fill(~_block(mask, rows, keys), -math.inf)
+    if is_causal:
+        hidden = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
+        scores = scores.masked_fill(hidden, -math.inf)
+    return scores
 
 
 def _block(table: Tensor, rows: slice, keys: slice) -> Tensor:
@@ -233,7 +238,7 @@ def linear_attention(
     is_causal: bool = False,
     key_mask: Tensor | None = None,
     feature_map: Callable[[Tensor], Tensor] | None = None,
-    block_size: int = 128,
+    block_size: int = 64,
 ) -> Tensor:
     """Attention with ``φ(query) · φ(key)`` in place of the exponential of a score: its sums are taken over keys first.
 
