@@ -1,0 +1,278 @@
+"""A published Transformer that reads chemical reactions, RXNMapper's, built from this package's own parts.
+
+Its weights come from the wheel ``rxnmapper``, whose code is not imported and whose dependencies are not needed:
+``pip install --no-deps rxnmapper==0.4.3``.
+
+Dimensions: B batch, L tokens, H = 8 heads, V = 591 tokens of the vocabulary, N atoms.
+
+Source: Schwaller et al. (2021), Science Advances 7, eabe4166; Lan et al. (2020) for a layer that is used many times.
+"""
+
+import re
+from collections.abc import Collection, Sequence
+from functools import partial
+from hashlib import sha256
+from importlib.util import find_spec
+from os import PathLike
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from attention.arguments import check_ids
+from attention.blocks import Block, FeedForward
+
+LAYERS, HEADS = 12, 8
+LONGEST = 512  # as many positions were learned
+FOLDER = "models/transformers/albert_heads_8_uspto_all_1310k"
+WEIGHTS, VOCABULARY = "pytorch_model.bin", "vocab.txt"
+FINGERPRINT = "8541f3f500dae71abe678d546bd035ca946e2d1c819f6b2cf41a97faedd7e6a2"
+CLS, SEP, MASK, ARROW = "[CLS]", "[SEP]", "[MASK]", ">>"
+ALL_HEADS = [(layer, head) for layer in range(LAYERS) for head in range(HEADS)]
+
+TOKEN = re.compile(
+    r"\[[^\]]+\]|Br|Cl|[BCNOSPFI]|[bcnosp]|%[0-9]{2}|[0-9]|>>?|[().=#\-+\\/:~@?*$]"  # what stands in brackets is one
+)
+ATOM = re.compile(r"\[?[0-9]*(?P<element>Cl|Br|\*|[A-Z][a-z]?|[a-z]{1,2})")
+NAMES = {  # theirs, ours
+    "albert.embeddings.word_embeddings.": "token_embedding.",
+    "albert.embeddings.position_embeddings.": "position_embedding.",
+    "albert.embeddings.LayerNorm.": "embedding_norm.",
+    "albert.encoder.embedding_hidden_mapping_in.": "widen.",
+    "attention.query.": "block.attend.q_proj.",
+    "attention.key.": "block.attend.k_proj.",
+    "attention.value.": "block.attend.v_proj.",
+    "attention.dense.": "block.attend.out_proj.",
+    "attention.LayerNorm.": "block.after_attend.",
+    "ffn.": "block.feed_forward.up.",
+    "ffn_output.": "block.feed_forward.down.",
+    "full_layer_layer_norm.": "block.after_feed_forward.",
+    "predictions.dense.": "narrow.",
+    "predictions.LayerNorm.": "output_norm.",
+    "predictions.decoder.bias": "output_bias",
+}
+
+
+class ReactionModel(nn.Module):
+    """RXNMapper's model: it says which tokens stand behind masks in a written reaction.
+
+    Tokens and positions of width 128 are added, normalised and widened to 256. One block of 8 heads, with its norms
+    after the sums, is applied 12 times, with the same weights each time. What comes out is narrowed to 128 again and
+    compared with the embedding of every token.
+
+    >>> model = ReactionModel()
+    >>> logits, weights = model(torch.tensor([[12, 16, 18, 14, 13]]))
+    >>> logits.shape, weights.shape
+    (torch.Size([1, 5, 591]), torch.Size([1, 12, 8, 5, 5]))
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        norm = partial(nn.LayerNorm, eps=1e-12)
+        self.token_embedding = nn.Embedding(591, 128)
+        self.position_embedding = nn.Embedding(LONGEST, 128)
+        self.embedding_norm = norm(128)
+        self.widen = nn.Linear(128, 256)
+        feed_forward = partial(FeedForward, hidden_dim=512, activation=nn.functional.gelu)
+        self.block = Block(256, HEADS, norm="post", norm_layer=norm, feed_forward=feed_forward)
+        self.narrow = nn.Linear(256, 128)
+        self.output_norm = norm(128)
+        self.output_bias = nn.Parameter(torch.zeros(591))
+
+    def forward(
+        self, ids: Tensor, key_mask: Tensor | None = None, *, silent: Collection[tuple[int, int]] = ()
+    ) -> tuple[Tensor, Tensor]:
+        """Score every token of the vocabulary at every position.
+
+        Args:
+            ids: (B, L).
+            key_mask: bool (B, L), True = may attend: hides padding.
+            silent: the heads to be silenced, as pairs (layer, head), both counted from 0. A silent head adds nothing.
+
+        Returns:
+            logits (B, L, V), and the weights of all layers and heads (B, 12, H, L, L), of a silent head zeros.
+
+        Raises:
+            TypeError, ValueError: ids that are not of the vocabulary, or more than 512 a row; a head that is not there.
+        """
+        self._check(ids, silent)
+        B, L = ids.shape
+        places = torch.arange(L, device=ids.device)
+        x = self.token_embedding(ids) + self.position_embedding(places)  # (B, L, 128)
+        x = self.widen(self.embedding_norm(x))  # (B, L, 256)
+        maps = []
+        for layer in range(LAYERS):  # the same block, twelve times
+            speaks = torch.tensor([(layer, head) not in silent for head in range(HEADS)], device=ids.device)
+            mask = speaks.view(1, HEADS, 1, 1).expand(B, HEADS, L, L)
+            x, weights = self.block(x, mask, need_weights=True, key_mask=key_mask)
+            maps.append(weights)
+        hidden = self.output_norm(nn.functional.gelu(self.narrow(x)))  # (B, L, 128)
+        logits = hidden @ self.token_embedding.weight.T + self.output_bias  # (B, L, V): the embedding once more
+        return logits, torch.stack(maps, dim=1)
+
+    @classmethod
+    def published(cls, path: str | PathLike | None = None) -> "ReactionModel":
+        """Load the published weights, on the CPU, ready to be run.
+
+        Args:
+            path: the file; when not given, that of the installed package ``rxnmapper``.
+
+        Raises:
+            FileNotFoundError: there is no such file, or the package is not installed.
+            ValueError: it is not the file that rxnmapper 0.4.3 has: it is damaged, or another.
+        """
+        path = installed(WEIGHTS) if path is None else Path(path)
+        found = sha256(path.read_bytes()).hexdigest()
+        if found != FINGERPRINT:
+            raise ValueError(
+                f"{path} is not the file of rxnmapper 0.4.3: it is damaged, or another. Its SHA-256 begins with "
+                f"{found[:8]}, not with {FINGERPRINT[:8]}; pip install --no-deps --force-reinstall rxnmapper==0.4.3"
+            )
+        theirs = torch.load(path, map_location="cpu", weights_only=True)  # numbers alone: nothing in it is executed
+        model = cls()
+        model.load_state_dict(renamed(theirs))
+        return model.eval()
+
+    def _check(self, ids: Tensor, silent: Collection[tuple[int, int]]) -> None:
+        check_ids("ids", ids, self.token_embedding.num_embeddings)
+        if ids.size(1) > LONGEST:
+            raise ValueError(f"ids must have at most {LONGEST} tokens a row, found {ids.size(1)}")
+        for pair in silent:
+            if pair not in ALL_HEADS:
+                raise ValueError(f"silent must be pairs (layer, head) up to (11, 7), found {pair!r}")
+
+
+class ReactionTokenizer:
+    """The tokens of a written reaction, and their numbers.
+
+    Args:
+        vocabulary: one token a line, in the order of their numbers; when not given, that of the installed package
+            ``rxnmapper``.
+
+    Raises:
+        FileNotFoundError: there is no such file, or the package is not installed.
+
+    >>> tokenizer = ReactionTokenizer()
+    >>> tokenizer.encode("CCO>>CC=O").tolist()
+    [12, 16, 16, 19, 29, 16, 16, 22, 19, 13]
+    """
+
+    def __init__(self, vocabulary: str | PathLike | None = None) -> None:
+        path = installed(VOCABULARY) if vocabulary is None else Path(vocabulary)
+        self.tokens = path.read_text(encoding="utf-8").splitlines()
+        self.numbers = {token: number for number, token in enumerate(self.tokens)}
+
+    def encode(self, reaction: str | Sequence[str]) -> Tensor:
+        """Number the tokens of a reaction, or of a list of tokens, in which ``[MASK]`` may stand.
+
+        Returns:
+            ids (L,), with those of ``[CLS]`` and ``[SEP]`` around them.
+
+        Raises:
+            ValueError: as :func:`tokenize`; a token is not in the vocabulary, or there are more than 512.
+        """
+        tokens = [CLS, *(tokenize(reaction) if isinstance(reaction, str) else reaction), SEP]
+        for token in tokens:
+            if token not in self.numbers:
+                raise ValueError(f"the model does not know the token {token!r}: it was not in its training data")
+        if len(tokens) > LONGEST:
+            raise ValueError(f"a reaction must have at most {LONGEST} tokens with [CLS] and [SEP], found {len(tokens)}")
+        return torch.tensor([self.numbers[token] for token in tokens])
+
+
+def tokenize(reaction: str) -> list[str]:
+    """Split a written reaction (SMILES) into tokens: atoms, bonds, branches, rings, dots and the arrow.
+
+    Raises:
+        ValueError: a character is not of a SMILES, or there is not one ``>>`` with atoms on both sides.
+
+    >>> tokenize("CCBr.[OH-]>>CCO")
+    ['C', 'C', 'Br', '.', '[OH-]', '>>', 'C', 'C', 'O']
+    """
+    tokens, end = [], 0
+    for match in TOKEN.finditer(reaction):
+        if match.start() > end:
+            break
+        tokens.append(match.group())
+        end = match.end()
+    if end < len(reaction):
+        raise ValueError(f"character {end + 1}, {reaction[end]!r}, is not a token of SMILES")
+    before, arrow, after = reaction.partition(ARROW)
+    if not (before and after and tokens.count(ARROW) == 1):
+        raise ValueError(f"a reaction must be written reactants{ARROW}products, found {reaction!r}")
+    return tokens
+
+
+def element(token: str) -> str | None:
+    """Name the element of an atom's token; None if the token is not an atom.
+
+    >>> [element(token) for token in ("c", "Cl", "[nH]", "[18OH]", "[Na+]", "=", "1", "[CLS]")]
+    ['C', 'Cl', 'N', 'O', 'Na', None, None, None]
+    """
+    found = ATOM.match(token)
+    if found is None or token in (CLS, SEP, MASK):
+        return None
+    return found["element"].capitalize()
+
+
+def bonds(tokens: Sequence[str]) -> list[tuple[int, int]]:
+    """Find which atoms are bonded.
+
+    Args:
+        tokens: of a reaction or a molecule.
+
+    Returns:
+        pairs of positions in ``tokens``, the smaller first.
+
+    Raises:
+        ValueError: a branch or a ring is not closed.
+
+    >>> bonds(tokenize("C1CC1>>CC(C)O"))
+    [(0, 2), (0, 3), (2, 3), (6, 7), (7, 9), (7, 11)]
+    """
+    found, branches, rings, last = [], [], {}, None
+    for position, token in enumerate(tokens):
+        if element(token):
+            if last is not None:
+                found.append((last, position))
+            last = position
+        elif token == "(":
+            branches.append(last)
+        elif token == ")":
+            if not branches:
+                raise ValueError(f"token {position} closes a branch that was not opened")
+            last = branches.pop()
+        elif token[-1].isdigit():
+            number = token.lstrip("%")
+            if number in rings:
+                found.append((rings.pop(number), last))
+            else:
+                rings[number] = last
+        elif token in (".", "~", ARROW):
+            last = None
+    if branches or rings:
+        raise ValueError("a branch or a ring is opened and not closed")
+    return sorted(found)
+
+
+def installed(name: str) -> Path:
+    """Where the installed package ``rxnmapper`` has a file of its model; the package is not imported."""
+    package = find_spec("rxnmapper")
+    if package is None:
+        raise FileNotFoundError("the package rxnmapper is not installed: pip install --no-deps rxnmapper==0.4.3")
+    return Path(package.submodule_search_locations[0]) / FOLDER / name
+
+
+def renamed(theirs: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The published tensors by the names that :class:`ReactionModel` has for them."""
+    ours = {}
+    for name, tensor in theirs.items():
+        name = name.replace("albert.encoder.albert_layer_groups.0.albert_layers.0.", "")
+        for old, new in NAMES.items():
+            if name.startswith(old):
+                ours[name.replace(old, new, 1)] = tensor
+    # Every token is of type 0, whose vector can be added to all positions once and for all.
+    ours["position_embedding.weight"] = (
+        ours["position_embedding.weight"] + theirs["albert.embeddings.token_type_embeddings.weight"][0]
+    )
+    return ours
