@@ -32,6 +32,7 @@ LIT: dict[int, list[str | tuple[str, str]]] = {
     7: ["heads", ("output", "heads")],
     8: ["positions", *[("positions", name) for name in ("tokens", "query", "key", "masked")]],
     11: ["added", "feed-forward", ("tokens", "added"), ("heads", "added"), ("added", "feed-forward")],
+    13: ["weights", "heads", ("masked", "weights"), ("weights", "output"), ("output", "heads")],
 }
 
 
@@ -40,7 +41,8 @@ def formula(chapter: int) -> Panel:
 
     From chapter 6 on, queries, keys and values are made from tokens; from chapter 7 on, heads are joined. In
     chapter 8 positions enter, at the tokens, at queries and keys, or at the scores, where the mask is. In chapter 11
-    the result is added to the tokens, and a feed-forward layer follows: it is a block of a Transformer.
+    the result is added to the tokens, and a feed-forward layer follows: it is a block of a Transformer. Chapter 13
+    reads the weights of its heads.
 
     Args:
         chapter: the number of a chapter that explains a part of the formula.

@@ -30,6 +30,21 @@ FINGERPRINT = "8541f3f500dae71abe678d546bd035ca946e2d1c819f6b2cf41a97faedd7e6a2"
 CLS, SEP, MASK, ARROW = "[CLS]", "[SEP]", "[MASK]", ">>"
 ALL_HEADS = [(layer, head) for layer in range(LAYERS) for head in range(HEADS)]
 
+# Twelve reactions: the first two are examples of rxnmapper's own tests, the others stand in textbooks.
+REACTIONS = {
+    "thioether": "CC(C)S.CN(C)C=O.Fc1cccnc1F.O=C([O-])[O-].[K+].[K+]>>CC(C)Sc1ncccc1F",
+    "acid": "C1COCCO1.CC(C)(C)OC(=O)CONC(=O)NCc1cccc2ccccc12.Cl>>O=C(O)CONC(=O)NCc1cccc2ccccc12",
+    "amide": "CC(=O)Cl.NCc1ccccc1>>CC(=O)NCc1ccccc1",
+    "aspirin": "CC(=O)OC(C)=O.O=C(O)c1ccccc1O>>CC(=O)Oc1ccccc1C(=O)O",
+    "butanol": "CCCCBr.[OH-]>>CCCCO",
+    "soap": "CCOC(C)=O.[OH-].[Na+]>>CC(=O)[O-].CCO",
+    "Diels-Alder": "C=CC=C.C=CC(=O)OC>>COC(=O)C1CCC=CC1",
+    "Suzuki": "Brc1ccccc1.OB(O)c1ccncc1>>c1ccc(-c2ccncc2)cc1",
+    "alcohol": "CC(=O)c1ccccc1.[BH4-].[Na+]>>CC(O)c1ccccc1",
+    "amine": "O=Cc1ccccc1.CN.[BH4-].[Na+]>>CNCc1ccccc1",
+    "Wittig": "O=Cc1ccccc1.C=P(c1ccccc1)(c1ccccc1)c1ccccc1>>C=Cc1ccccc1",
+    "Boc": "CC(C)(C)OC(=O)NCc1ccccc1.O=C(O)C(F)(F)F>>NCc1ccccc1",
+}
 TOKEN = re.compile(
     r"\[[^\]]+\]|Br|Cl|[BCNOSPFI]|[bcnosp]|%[0-9]{2}|[0-9]|>>?|[().=#\-+\\/:~@?*$]"  # what stands in brackets is one
 )
@@ -253,6 +268,72 @@ def bonds(tokens: Sequence[str]) -> list[tuple[int, int]]:
     if branches or rings:
         raise ValueError("a branch or a ring is opened and not closed")
     return sorted(found)
+
+
+def atoms(tokens: Sequence[str]) -> tuple[list[int], list[int]]:
+    """Find the atoms of the reactants and those of the products: their positions in ``tokens``.
+
+    >>> atoms(tokenize("CCBr.[OH-]>>CCO"))
+    ([0, 1, 2, 4], [6, 7, 8])
+    """
+    arrow = list(tokens).index(ARROW)
+    positions = [position for position, token in enumerate(tokens) if element(token)]
+    return [p for p in positions if p < arrow], [p for p in positions if p > arrow]
+
+
+def shares(weights: Tensor, before: Sequence[int], after: Sequence[int]) -> Tensor:
+    """Read a map between atoms alone: the weight from each product atom to each reactant atom and back, normalised.
+
+    Args:
+        weights: (…, L, L), of one head or of many.
+        before: positions of the reactants' atoms, N of them.
+        after: positions of the products' atoms, P of them.
+
+    Returns:
+        (…, P, N), each row sums to 1.
+    """
+    there = weights[..., after, :][..., before]  # from the products to the reactants
+    back = weights[..., before, :][..., after].mT
+    both = there + back
+    return both / both.sum(dim=-1, keepdim=True)
+
+
+def map_atoms(tokens: Sequence[str], weights: Tensor, times: float = 90.0) -> tuple[dict[int, int], float]:
+    """Map the products' atoms to the reactants', one to one, as RXNMapper does.
+
+    Atoms of different elements are never mapped. The largest share is taken first; then the shares between the
+    neighbours of its two atoms are multiplied, both atoms are struck out, and the rows are normalised anew.
+
+    Args:
+        tokens: with ``[CLS]`` and ``[SEP]`` around them, L of them.
+        weights: (L, L), of one head.
+        times: by how much a share between neighbours counts more.
+
+    Returns:
+        positions in ``tokens``, product atom → reactant atom, in the order in which they were taken; and the
+        confidence, the product of the shares that were taken.
+
+    Source: Schwaller et al. (2021), "Attention-guided atom-mapping algorithm".
+    """
+    before, after = atoms(tokens)
+    pairs = bonds(tokens)
+    bonded = {*pairs, *((b, a) for a, b in pairs)}
+    same = torch.tensor([[element(tokens[p]) == element(tokens[r]) for r in before] for p in after])
+    table = torch.nan_to_num(shares(weights, before, after)).double() * same
+    found, confidence = {}, 1.0
+    for _ in after:
+        sums = table.sum(dim=1, keepdim=True)
+        rows = table / sums.where(sums > 0, 1)
+        row, column = divmod(rows.argmax().item(), len(before))
+        if rows[row, column] < 1e-8:  # no atom of this element is left
+            break
+        found[after[row]] = before[column]
+        confidence *= rows[row, column].item()
+        near_row = torch.tensor([(after[row], p) in bonded for p in after])
+        near_column = torch.tensor([(before[column], r) in bonded for r in before])
+        table[near_row[:, None] & near_column] *= times
+        table[row], table[:, column] = 0, 0
+    return found, confidence
 
 
 def installed(name: str) -> Path:
