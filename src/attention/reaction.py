@@ -212,7 +212,7 @@ def tokenize(reaction: str) -> list[str]:
         end = match.end()
     if end < len(reaction):
         raise ValueError(f"character {end + 1}, {reaction[end]!r}, is not a token of SMILES")
-    before, arrow, after = reaction.partition(ARROW)
+    before, _, after = reaction.partition(ARROW)
     if not (before and after and tokens.count(ARROW) == 1):
         raise ValueError(f"a reaction must be written reactants{ARROW}products, found {reaction!r}")
     return tokens
