@@ -6,6 +6,9 @@ import nbformat
 import pytest
 import torch
 from tools.lecture import CHAPTERS, seen
+from torch.testing import assert_close
+
+import attention
 
 COMPARISONS = {}
 
@@ -60,6 +63,16 @@ def test_the_whole_runs_by_itself_and_agrees(path):
 # ------------------------------------------------------------------------------------------------ chapter 8
 
 # ------------------------------------------------------------------------------------------------ chapter 9
+
+
+@chapter(9)
+def kernel_regression(names):
+    query, key, value = torch.randn(5, 3), torch.randn(7, 3), torch.randn(7)
+    expected = attention.nadaraya_watson(query, key, value, bandwidth=0.7)
+    assert_close(names["kernel_regression"](query, key, value, 0.7), expected)
+    expected = attention.nadaraya_watson(query, key, value, bandwidth=3**0.25)
+    assert_close(names["by_dot_product"](query, key, value), expected)
+
 
 # ------------------------------------------------------------------------------------------------ chapter 10
 
