@@ -76,4 +76,21 @@ def kernel_regression(names):
 
 # ------------------------------------------------------------------------------------------------ chapter 10
 
+
+@chapter(10)
+def look_back(names):
+    mine = names["LookBack"](11, 6)
+    theirs = attention.Decoder(11, 6, attention.AdditiveAttention(6, 6, 6))
+    learned = {
+        name.removeprefix("attention.").replace("_l0", ""): weight for name, weight in theirs.state_dict().items()
+    }
+    mine.load_state_dict(learned)
+    token, state, states = torch.tensor([1, 4, 7]), torch.randn(3, 6), torch.randn(3, 5, 6)
+    logits, hidden, weights = theirs.step(token, state[None], states)
+    found = mine(token, state, states)
+    assert_close(found[0], logits)
+    assert_close(found[1], hidden[0])
+    assert_close(found[2][..., 0], weights)
+
+
 # ------------------------------------------------------------------------------------------------ chapter 11
