@@ -7,6 +7,8 @@ import pytest
 import torch
 from tools.lecture import CHAPTERS, seen
 
+from attention import causal_mask, masked_softmax, padding_mask, scaled_dot_product_attention
+
 COMPARISONS = {}
 
 
@@ -52,6 +54,22 @@ def test_the_whole_runs_by_itself_and_agrees(path):
 # ------------------------------------------------------------------------------------------------ chapter 4
 
 # ------------------------------------------------------------------------------------------------ chapter 5
+
+
+@chapter(5)
+def masking(names):
+    lengths = torch.tensor([7, 4, 1])
+    query, key, value = torch.randn(3, 7, 5), torch.randn(3, 7, 5), torch.randn(3, 7, 2)
+    layer = names["CausalAttention"](longest=11)
+    visible = causal_mask(7) & padding_mask(lengths, 7)
+    expected = scaled_dot_product_attention(query, key, value, visible)
+    valid = torch.arange(7) < lengths[:, None]
+    torch.testing.assert_close(layer(query, key, value, valid), expected)
+    assert not list(layer.parameters())
+    assert not layer.state_dict()
+    scores = torch.randn(3, 7, 7)
+    torch.testing.assert_close(names["masked_softmax"](scores, visible), masked_softmax(scores, visible))
+
 
 # ------------------------------------------------------------------------------------------------ chapter 6
 
