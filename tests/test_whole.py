@@ -73,6 +73,17 @@ def masking(names):
 
 # ------------------------------------------------------------------------------------------------ chapter 6
 
+
+@chapter(6)
+def self_attention(names):
+    layer = names["SelfAttention"](width=7, query_width=3, value_width=5)
+    x = torch.randn(2, 11, 7)
+    parts = [x @ linear.weight.T for linear in (layer.query, layer.key, layer.value)]
+    torch.testing.assert_close(layer(x), scaled_dot_product_attention(*parts))
+    mask = causal_mask(11)
+    torch.testing.assert_close(layer(x, mask), scaled_dot_product_attention(*parts, mask))
+
+
 # ------------------------------------------------------------------------------------------------ chapter 7
 
 # ------------------------------------------------------------------------------------------------ chapter 8
