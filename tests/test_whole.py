@@ -50,9 +50,6 @@ def test_the_whole_runs_by_itself_and_agrees(path):
 
 @chapter(1)
 def _(whole):
-    scores, values = torch.randn(5), torch.randn(5, 3)
-    expected = (scores / 0.7).softmax(0) @ values
-    torch.testing.assert_close(whole["soft_lookup"](scores, values, temperature=0.7), expected)
     inputs = torch.randn(2, 3, 7, 5), torch.randn(2, 3, 11, 5), torch.randn(2, 3, 11, 13)
     torch.testing.assert_close(whole["attention"](*inputs), scaled_dot_product_attention(*inputs))
 
