@@ -6,6 +6,9 @@ import nbformat
 import pytest
 import torch
 from tools.lecture import CHAPTERS, seen
+from torch import nn
+
+from attention import MultiHeadAttention
 
 COMPARISONS = {}
 
@@ -56,6 +59,21 @@ def test_the_whole_runs_by_itself_and_agrees(path):
 # ------------------------------------------------------------------------------------------------ chapter 6
 
 # ------------------------------------------------------------------------------------------------ chapter 7
+
+
+@chapter(7)
+def many_heads(names):
+    layer, package = names["MultiHead"](12, 3), MultiHeadAttention(12, 3)
+    package.load_state_dict(layer.state_dict())
+    query, source, mask = torch.randn(2, 5, 12), torch.randn(2, 7, 12), torch.rand(2, 1, 5, 7) < 0.5
+    mask[..., 0] = True  # a key for each query
+    for own in (None, mask):
+        torch.testing.assert_close(layer(query, source, source, own), package(query, source, source, own)[0])
+    theirs = nn.MultiheadAttention(12, 3, batch_first=True)
+    nn.init.normal_(theirs.in_proj_bias)
+    layer.load_state_dict(MultiHeadAttention.from_torch(theirs).state_dict())
+    torch.testing.assert_close(layer(query, source, source), theirs(query, source, source)[0])
+
 
 # ------------------------------------------------------------------------------------------------ chapter 8
 
