@@ -8,7 +8,7 @@ import torch
 from tools.lecture import CHAPTERS, seen
 from torch import nn
 
-from attention import MultiHeadAttention
+from attention import MultiHeadAttention, alibi_bias, rotate, sinusoidal_positions
 
 COMPARISONS = {}
 
@@ -76,6 +76,16 @@ def many_heads(names):
 
 
 # ------------------------------------------------------------------------------------------------ chapter 8
+
+
+@chapter(8)
+def three_ways(names):
+    x = torch.randn(2, 3, 7, 10)
+    torch.testing.assert_close(names["sinusoidal_positions"](7, 10), sinusoidal_positions(7, 10))
+    torch.testing.assert_close(names["rotate"](x), rotate(x))
+    torch.testing.assert_close(names["rotate"](x, base=500.0), rotate(x, base=500.0))
+    torch.testing.assert_close(names["alibi_bias"](4, 7), alibi_bias(4, 7))
+
 
 # ------------------------------------------------------------------------------------------------ chapter 9
 
