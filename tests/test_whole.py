@@ -10,6 +10,8 @@ from torch import nn
 
 from attention import MultiHeadAttention, alibi_bias, rotate, sinusoidal_positions
 
+from attention import masked_softmax, scaled_dot_product_attention
+
 COMPARISONS = {}
 
 
@@ -52,7 +54,25 @@ def test_the_whole_runs_by_itself_and_agrees(path):
 
 # ------------------------------------------------------------------------------------------------ chapter 3
 
+
+@chapter(3)
+def scaled(names):
+    query, key, value = torch.randn(2, 3, 5, 7), torch.randn(2, 3, 11, 7), torch.randn(2, 3, 11, 4)
+    expected = scaled_dot_product_attention(query, key, value)
+    torch.testing.assert_close(names["attention"](query, key, value), expected)
+
+
 # ------------------------------------------------------------------------------------------------ chapter 4
+
+
+@chapter(4)
+def softmax(names):
+    far = torch.randn(3, 5, 7) + 1000 * torch.randn(3, 5, 1)
+    torch.testing.assert_close(names["softmax"](far), masked_softmax(far))
+    scores = torch.randn(7)
+    expected = torch.autograd.functional.jacobian(lambda s: s.softmax(0), scores)
+    torch.testing.assert_close(names["jacobian"](scores), expected)
+
 
 # ------------------------------------------------------------------------------------------------ chapter 5
 
