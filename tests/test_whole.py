@@ -8,9 +8,14 @@ import torch
 from tools.lecture import CHAPTERS, seen
 from torch import nn
 
-from attention import MultiHeadAttention, alibi_bias, rotate, sinusoidal_positions
-
-from attention import masked_softmax, scaled_dot_product_attention
+from attention import (
+    MultiHeadAttention,
+    alibi_bias,
+    masked_softmax,
+    rotate,
+    scaled_dot_product_attention,
+    sinusoidal_positions,
+)
 
 COMPARISONS = {}
 
