@@ -11,6 +11,7 @@ from torch import nn
 from attention import (
     MultiHeadAttention,
     alibi_bias,
+    attention_weights,
     masked_softmax,
     rotate,
     scaled_dot_product_attention,
@@ -55,7 +56,26 @@ def test_the_whole_runs_by_itself_and_agrees(path):
 
 # ------------------------------------------------------------------------------------------------ chapter 1
 
+
+@chapter(1)
+def _(whole):
+    inputs = torch.randn(2, 3, 7, 5), torch.randn(2, 3, 11, 5), torch.randn(2, 3, 11, 13)
+    torch.testing.assert_close(whole["attention"](*inputs), scaled_dot_product_attention(*inputs))
+
+
 # ------------------------------------------------------------------------------------------------ chapter 2
+
+
+@chapter(2)
+def _(whole):
+    Q, K, W = torch.randn(2, 7, 5), torch.randn(2, 11, 5), torch.randn(5, 5)
+    weights = whole["dot_product"](Q, K).softmax(-1)
+    assert_close = torch.testing.assert_close
+    assert_close(weights, attention_weights(Q, K, scale=1.0))
+    assert_close(whole["cosine"](Q, K), torch.cosine_similarity(Q[:, :, None], K[:, None], dim=-1))
+    assert_close(whole["distance"](Q, K), -0.5 * (Q[:, :, None] - K[:, None]).square().sum(-1))
+    assert_close(whole["bilinear"](Q, K, W), torch.einsum("bld,de,bse->bls", Q, W, K))
+
 
 # ------------------------------------------------------------------------------------------------ chapter 3
 
