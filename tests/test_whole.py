@@ -6,8 +6,19 @@ import nbformat
 import pytest
 import torch
 from tools.lecture import CHAPTERS, seen
+from torch import nn
 
-from attention import attention_weights, causal_mask, masked_softmax, padding_mask, scaled_dot_product_attention
+from attention import (
+    MultiHeadAttention,
+    alibi_bias,
+    attention_weights,
+    causal_mask,
+    masked_softmax,
+    padding_mask,
+    rotate,
+    scaled_dot_product_attention,
+    sinusoidal_positions,
+)
 
 COMPARISONS = {}
 
@@ -123,7 +134,32 @@ def self_attention(names):
 
 # ------------------------------------------------------------------------------------------------ chapter 7
 
+
+@chapter(7)
+def many_heads(names):
+    layer, package = names["MultiHead"](12, 3), MultiHeadAttention(12, 3)
+    package.load_state_dict(layer.state_dict())
+    query, source, mask = torch.randn(2, 5, 12), torch.randn(2, 7, 12), torch.rand(2, 1, 5, 7) < 0.5
+    mask[..., 0] = True  # a key for each query
+    for own in (None, mask):
+        torch.testing.assert_close(layer(query, source, source, own), package(query, source, source, own)[0])
+    theirs = nn.MultiheadAttention(12, 3, batch_first=True)
+    nn.init.normal_(theirs.in_proj_bias)
+    layer.load_state_dict(MultiHeadAttention.from_torch(theirs).state_dict())
+    torch.testing.assert_close(layer(query, source, source), theirs(query, source, source)[0])
+
+
 # ------------------------------------------------------------------------------------------------ chapter 8
+
+
+@chapter(8)
+def three_ways(names):
+    x = torch.randn(2, 3, 7, 10)
+    torch.testing.assert_close(names["sinusoidal_positions"](7, 10), sinusoidal_positions(7, 10))
+    torch.testing.assert_close(names["rotate"](x), rotate(x))
+    torch.testing.assert_close(names["rotate"](x, base=500.0), rotate(x, base=500.0))
+    torch.testing.assert_close(names["alibi_bias"](4, 7), alibi_bias(4, 7))
+
 
 # ------------------------------------------------------------------------------------------------ chapter 9
 
