@@ -20,6 +20,7 @@ from attention.explorer import Explorer, curves, explore, heatmap
 from attention.explorer.front import script, stylesheet
 from tools.bench_attention import attention_rows
 from tools.bench_cache import cache_rows
+from tools.bench_efficient import efficient_rows, streaming_memory_row
 from tools.bench_regression import memory_row, regression_rows
 from tools.chromium import chromium
 from tools.notebooks import NOTEBOOKS
@@ -131,7 +132,8 @@ def show(name: str, figure: float, bound: float, unit: str) -> None:
 
 def main() -> None:
     print(f"{'':70} {'figure':>13} {'bound':>13} {'ratio':>6}")
-    for row in chain([memory_row()], attention_rows(), cache_rows(), regression_rows()):
+    first = [memory_row(), streaming_memory_row()]
+    for row in chain(first, attention_rows(), cache_rows(), efficient_rows(), regression_rows()):
         show(*row)
     show("make book, warm", seconds(lambda: run("make", "book"), runs=3), 8, "s")
     show("nbval, beyond running the notebooks, all cores together", checking_seconds(), 6, "s")
@@ -143,7 +145,7 @@ def main() -> None:
     show("explorer of 80 states, computed", seconds(heatmap_explorer) * 1000, 200, "ms")
     show("explorer of 80 states, HTML", len(heatmap_explorer()._repr_mimebundle_()["text/html"]) / 1000, 120, "kB")
     for page in sorted((ROOT / "_build" / "html" / "book").glob("[0-9]*.html")):
-        show(f"page {page.stem}, HTML and explorers", page.stat().st_size / 1000, 400, "kB")
+        show(f"page {page.stem}, HTML and explorers", page.stat().st_size / 1000, 300, "kB")
     show("import attention, beyond torch", import_seconds() * 1000, 50, "ms")
 
 

@@ -137,8 +137,8 @@ def write_files(app, exception) -> None:
     """Write the sitemap, and the page that a server shows where there is none."""
     if exception:
         return
-    names = [app.config.root_doc, *app.env.toctree_includes.get(app.config.root_doc, [])]
-    pages = {f"{app.config.html_baseurl}/{name}.html": app.env.titles[name].astext() for name in names}
+    titles = {name: app.env.titles[name].astext() for name in app.builder.relations}
+    pages = {f"{app.config.html_baseurl}/{name}.html": title for name, title in titles.items()}
     Path(app.outdir, "sitemap.xml").write_text(sitemap(pages), encoding="utf-8")
     logo = Path(app.srcdir, app.config.html_favicon).read_text(encoding="utf-8")  # which knows light and dark
     home, search = next(iter(pages)), f"{app.config.html_baseurl}/search.html"
