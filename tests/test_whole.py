@@ -9,7 +9,16 @@ from tools.lecture import CHAPTERS, seen
 from torch import nn
 from torch.testing import assert_close
 
-from attention import MultiHeadAttention, Transformer
+from attention import (
+    MultiHeadAttention,
+    Transformer,
+    alibi_bias,
+    attention_weights,
+    masked_softmax,
+    rotate,
+    scaled_dot_product_attention,
+    sinusoidal_positions,
+)
 
 COMPARISONS = {}
 
@@ -49,11 +58,48 @@ def test_the_whole_runs_by_itself_and_agrees(path):
 
 # ------------------------------------------------------------------------------------------------ chapter 1
 
+
+@chapter(1)
+def _(whole):
+    inputs = torch.randn(2, 3, 7, 5), torch.randn(2, 3, 11, 5), torch.randn(2, 3, 11, 13)
+    torch.testing.assert_close(whole["attention"](*inputs), scaled_dot_product_attention(*inputs))
+
+
 # ------------------------------------------------------------------------------------------------ chapter 2
+
+
+@chapter(2)
+def _(whole):
+    Q, K, W = torch.randn(2, 7, 5), torch.randn(2, 11, 5), torch.randn(5, 5)
+    weights = whole["dot_product"](Q, K).softmax(-1)
+    assert_close = torch.testing.assert_close
+    assert_close(weights, attention_weights(Q, K, scale=1.0))
+    assert_close(whole["cosine"](Q, K), torch.cosine_similarity(Q[:, :, None], K[:, None], dim=-1))
+    assert_close(whole["distance"](Q, K), -0.5 * (Q[:, :, None] - K[:, None]).square().sum(-1))
+    assert_close(whole["bilinear"](Q, K, W), torch.einsum("bld,de,bse->bls", Q, W, K))
+
 
 # ------------------------------------------------------------------------------------------------ chapter 3
 
+
+@chapter(3)
+def scaled(names):
+    query, key, value = torch.randn(2, 3, 5, 7), torch.randn(2, 3, 11, 7), torch.randn(2, 3, 11, 4)
+    expected = scaled_dot_product_attention(query, key, value)
+    torch.testing.assert_close(names["attention"](query, key, value), expected)
+
+
 # ------------------------------------------------------------------------------------------------ chapter 4
+
+
+@chapter(4)
+def softmax(names):
+    far = torch.randn(3, 5, 7) + 1000 * torch.randn(3, 5, 1)
+    torch.testing.assert_close(names["softmax"](far), masked_softmax(far))
+    scores = torch.randn(7)
+    expected = torch.autograd.functional.jacobian(lambda s: s.softmax(0), scores)
+    torch.testing.assert_close(names["jacobian"](scores), expected)
+
 
 # ------------------------------------------------------------------------------------------------ chapter 5
 
@@ -61,7 +107,32 @@ def test_the_whole_runs_by_itself_and_agrees(path):
 
 # ------------------------------------------------------------------------------------------------ chapter 7
 
+
+@chapter(7)
+def many_heads(names):
+    layer, package = names["MultiHead"](12, 3), MultiHeadAttention(12, 3)
+    package.load_state_dict(layer.state_dict())
+    query, source, mask = torch.randn(2, 5, 12), torch.randn(2, 7, 12), torch.rand(2, 1, 5, 7) < 0.5
+    mask[..., 0] = True  # a key for each query
+    for own in (None, mask):
+        torch.testing.assert_close(layer(query, source, source, own), package(query, source, source, own)[0])
+    theirs = nn.MultiheadAttention(12, 3, batch_first=True)
+    nn.init.normal_(theirs.in_proj_bias)
+    layer.load_state_dict(MultiHeadAttention.from_torch(theirs).state_dict())
+    torch.testing.assert_close(layer(query, source, source), theirs(query, source, source)[0])
+
+
 # ------------------------------------------------------------------------------------------------ chapter 8
+
+
+@chapter(8)
+def three_ways(names):
+    x = torch.randn(2, 3, 7, 10)
+    torch.testing.assert_close(names["sinusoidal_positions"](7, 10), sinusoidal_positions(7, 10))
+    torch.testing.assert_close(names["rotate"](x), rotate(x))
+    torch.testing.assert_close(names["rotate"](x, base=500.0), rotate(x, base=500.0))
+    torch.testing.assert_close(names["alibi_bias"](4, 7), alibi_bias(4, 7))
+
 
 # ------------------------------------------------------------------------------------------------ chapter 9
 
