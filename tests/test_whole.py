@@ -7,11 +7,13 @@ import pytest
 import torch
 from tools.lecture import CHAPTERS, seen
 from torch import nn
+from torch.testing import assert_close
 
 from attention import (
     AdditiveAttention,
     Decoder,
     MultiHeadAttention,
+    Transformer,
     alibi_bias,
     attention_weights,
     causal_mask,
@@ -196,3 +198,17 @@ def look_back(names):
 
 
 # ------------------------------------------------------------------------------------------------ chapter 11
+
+
+@chapter(11)
+def a_transformer(names):
+    model = Transformer(11, 12, num_heads=3, num_layers=2, max_length=7, embed_std=1.0)
+    blocks = [names["Block"](12, 3) for _ in model.blocks]
+    for block, ours in zip(model.blocks, blocks, strict=True):
+        nn.init.normal_(ours.attend.in_proj_bias)
+        block.attend = MultiHeadAttention.from_torch(ours.attend)
+        block.before_attend, block.before_feed_forward = ours.norm_1, ours.norm_2
+        block.feed_forward.up, block.feed_forward.down = ours.up, ours.down
+    ids = torch.randint(11, (3, 5))
+    logits = names["transformer"](ids, model.token_embedding, model.position_embedding, blocks, model.final_norm)
+    assert_close(logits, model(ids))
