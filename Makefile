@@ -30,7 +30,7 @@ $(BOOK): requirements-book.txt
 	@sh tools/environment.sh "$(PYTHON)" requirements-book.txt
 	@touch $@
 
-$(READY): requirements.txt pyproject.toml
+$(READY): requirements.txt requirements-model.txt pyproject.toml
 	@sh tools/environment.sh "$(PYTHON)" requirements.txt
 	@rm -f .venv/.ready*
 	@touch $(BOOK) $@

@@ -55,6 +55,11 @@ def test_its_examples_are_true():
         ("WARNING: Retrying after connection broken", "WARNING: Retrying after connection broken"),
         ("Requirement already satisfied: idna==3.20 in ./.venv", ""),
         (" + idna==3.20", ""),
+        ("rxnmapper 0.4.3 requires pandas>=1.0.3, which is not installed.", ""),
+        (
+            "jupyter 1.0 requires idna>=4, which is not installed.",
+            "jupyter 1.0 requires idna>=4, which is not installed.",
+        ),
         ("Installed 96 packages in 300ms", "Installed 96 packages in 300ms"),
         ("      error: command 'gcc' failed", "      error: command 'gcc' failed"),
     ],

@@ -1,6 +1,7 @@
 """Install locked packages into the environment that runs this: ``python tools/environment.py requirements-book.txt``.
 
-The whole lock, ``requirements.txt``, brings PyTorch and the course's own package too. The environment variable
+The whole lock, ``requirements.txt``, brings PyTorch, the published model of ``requirements-model.txt`` and the course's
+own package too. The environment variable
 ``TORCH`` says for what PyTorch is built: ``cpu`` or ``cuda``.
 """
 
@@ -17,6 +18,7 @@ from threading import Thread
 from urllib.request import Request, urlopen
 
 BOOK, ALL = "requirements-book.txt", "requirements.txt"
+MODEL = "requirements-model.txt"  # without its dependencies, which would bring another hundred megabytes
 HOLDS = {
     BOOK: "what the book is built with: up to {} packages, 60 MB to download, 260 MB on disk",
     ALL: "everything that runs and checks the book: up to {} packages, 210 MB to download, and PyTorch; 1.4 GB on disk",
@@ -35,6 +37,7 @@ FOR_UV = {
 SIZE = re.compile(r"\s*(?:Downloading|Using cached) (?P<name>\S+?)(?:-\d\S*)? \((?P<size>\S+ ?[MG]i?B)\)$")
 TALK = re.compile(
     r"\s*$| [+~-] \S+==|WARNING: Location '.*' is ignored|  Preparing metadata|"
+    r"ERROR: pip's dependency resolver does not|rxnmapper \S+ requires \S+, which is not installed|"  # on purpose
     r"\s*(Attempting|Building|Checking|Collecting|Created|Downloaded|Downloading|Found existing|Getting|Ignoring|"
     r"Installing|Looking|Obtaining|Preparing|Processing|Requirement already|Running|Stored|Successfully|Uninstalling|"
     r"Using) "
@@ -49,7 +52,9 @@ def main(lock: str) -> None:
     if lock == ALL:
         (pin,) = (pin for pin in pins if pin.startswith("torch=="))
         install_torch(pin.removeprefix("torch=="), os.environ.get("TORCH", ""))
-    done = install("-r", lock) and (lock == BOOK or install("--no-deps", "--no-build-isolation", "-e", "."))
+    done = install("-r", lock)
+    if lock == ALL:
+        done = done and install("--no-deps", "-r", MODEL) and install("--no-deps", "--no-build-isolation", "-e", ".")
     sys.exit(0 if done else f"{lock} could not be installed into .venv; why is said above.")
 
 
