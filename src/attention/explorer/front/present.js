@@ -73,7 +73,7 @@ function makePresentation(el, { step, lay, turn }) {
     el.removeAttribute("popover");
     el.removeAttribute("tabindex");
     root.classList.remove("presenting");
-    el.style.removeProperty("--rem");
+    el.style.removeProperty("--r");
     el.parentElement.style.minHeight = "";
   }
 
@@ -98,7 +98,7 @@ function makePresentation(el, { step, lay, turn }) {
     const whole = Math.max(Math.min(innerWidth / SCREEN.width, innerHeight / SCREEN.height), 1 / (28 / 15));
     const overflows = () => [el, el.querySelector(".panels")].some((part) => part.scrollHeight > part.clientHeight + 1 || part.scrollWidth > part.clientWidth + 1);
     for (size = whole; ; size *= 0.95) {
-      el.style.setProperty("--rem", `${(ROOT * size).toFixed(2)}px`);
+      el.style.setProperty("--r", `${(ROOT * size).toFixed(2)}px`);
       lay();
       if (!overflows() || size < LEAST * whole) break;
     }
