@@ -2,17 +2,15 @@
 
 import json
 import re
-from pathlib import Path
 from urllib.parse import parse_qsl
 
 import nbformat
 import pytest
+from tools.notebooks import BOOK, NOTEBOOKS, page_name
 
 from payloads import payloads
 
-FOLDER = Path(__file__).parents[1] / "book"
-BOOK = sorted(FOLDER.rglob("*.ipynb"))
-PAGES = sorted([*BOOK, *FOLDER.glob("*.md")])
+PAGES = [*NOTEBOOKS, *sorted(BOOK.glob("*.md"))]
 LINK = re.compile(r"\]\(#([\w-]+)\?([^)\s]+)\)")
 ABROAD = re.compile(r"\]\(([\w./-]+\.ipynb)#([\w-]+)\?([^)\s]+)\)")  # to a figure of another page
 
@@ -46,12 +44,12 @@ def prose(notebook) -> str:
     return "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
 
 
-@pytest.mark.parametrize("path", BOOK, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=page_name)
 def test_every_link_to_a_state_leads_to_one(path):
     assert broken(nbformat.read(path, as_version=4)) == []
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", PAGES, ids=page_name)
 def test_every_link_to_a_state_on_another_page_leads_to_one(path):
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".ipynb":

@@ -15,7 +15,7 @@ from attention.explorer.front import script, stylesheet
 
 ROOT = Path(__file__).parents[2]
 BOOK = ROOT / "_build" / "html"
-PAGES = sorted(path.relative_to(BOOK).as_posix() for path in (BOOK / "book").glob("*.html"))
+PAGES = sorted(path.relative_to(BOOK).as_posix() for path in (BOOK / "book").rglob("*.html"))
 
 LONGEST = ["test_pages.py", "test_pdf.py", "test_lab.py", "test_hand.py"]
 

@@ -1,0 +1,168 @@
+"""Each chapter's last cell of code holds what it taught: it runs in an empty notebook, and agrees with the package."""
+
+import ast
+
+import nbformat
+import pytest
+import torch
+from tools.lecture import CHAPTERS, seen
+from torch import nn
+
+from attention import (
+    MultiHeadAttention,
+    alibi_bias,
+    attention_weights,
+    causal_mask,
+    masked_softmax,
+    padding_mask,
+    rotate,
+    scaled_dot_product_attention,
+    sinusoidal_positions,
+)
+
+COMPARISONS = {}
+
+
+def chapter(number: int):
+    """Register what compares a chapter's names with the package, or with PyTorch."""
+
+    def register(compare):
+        COMPARISONS[number] = compare
+        return compare
+
+    return register
+
+
+def whole(path) -> str:
+    cells = seen(nbformat.read(path, as_version=4))
+    (cell,) = (cell for cell in cells if "whole" in cell.metadata.get("tags", ()))
+    return cell.source
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_the_whole_runs_by_itself_and_agrees(path):
+    source = whole(path)
+    imported = {
+        name.partition(".")[0]
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in ([node.module] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names])
+    }
+    assert imported <= {"torch", "math"}
+    names: dict = {"__name__": "__main__"}
+    torch.manual_seed(0)
+    exec(compile(source, path.name, "exec"), names)
+    torch.manual_seed(1)
+    COMPARISONS[int(path.name[:2])](names)
+
+
+# ------------------------------------------------------------------------------------------------ chapter 1
+
+
+@chapter(1)
+def _(whole):
+    inputs = torch.randn(2, 3, 7, 5), torch.randn(2, 3, 11, 5), torch.randn(2, 3, 11, 13)
+    torch.testing.assert_close(whole["attention"](*inputs), scaled_dot_product_attention(*inputs))
+
+
+# ------------------------------------------------------------------------------------------------ chapter 2
+
+
+@chapter(2)
+def _(whole):
+    Q, K, W = torch.randn(2, 7, 5), torch.randn(2, 11, 5), torch.randn(5, 5)
+    weights = whole["dot_product"](Q, K).softmax(-1)
+    assert_close = torch.testing.assert_close
+    assert_close(weights, attention_weights(Q, K, scale=1.0))
+    assert_close(whole["cosine"](Q, K), torch.cosine_similarity(Q[:, :, None], K[:, None], dim=-1))
+    assert_close(whole["distance"](Q, K), -0.5 * (Q[:, :, None] - K[:, None]).square().sum(-1))
+    assert_close(whole["bilinear"](Q, K, W), torch.einsum("bld,de,bse->bls", Q, W, K))
+
+
+# ------------------------------------------------------------------------------------------------ chapter 3
+
+
+@chapter(3)
+def scaled(names):
+    query, key, value = torch.randn(2, 3, 5, 7), torch.randn(2, 3, 11, 7), torch.randn(2, 3, 11, 4)
+    expected = scaled_dot_product_attention(query, key, value)
+    torch.testing.assert_close(names["attention"](query, key, value), expected)
+
+
+# ------------------------------------------------------------------------------------------------ chapter 4
+
+
+@chapter(4)
+def softmax(names):
+    far = torch.randn(3, 5, 7) + 1000 * torch.randn(3, 5, 1)
+    torch.testing.assert_close(names["softmax"](far), masked_softmax(far))
+    scores = torch.randn(7)
+    expected = torch.autograd.functional.jacobian(lambda s: s.softmax(0), scores)
+    torch.testing.assert_close(names["jacobian"](scores), expected)
+
+
+# ------------------------------------------------------------------------------------------------ chapter 5
+
+
+@chapter(5)
+def masking(names):
+    lengths = torch.tensor([7, 4, 1])
+    query, key, value = torch.randn(3, 7, 5), torch.randn(3, 7, 5), torch.randn(3, 7, 2)
+    layer = names["CausalAttention"](longest=11)
+    visible = causal_mask(7) & padding_mask(lengths, 7)
+    expected = scaled_dot_product_attention(query, key, value, visible)
+    valid = torch.arange(7) < lengths[:, None]
+    torch.testing.assert_close(layer(query, key, value, valid), expected)
+    assert not list(layer.parameters())
+    assert not layer.state_dict()
+    scores = torch.randn(3, 7, 7)
+    torch.testing.assert_close(names["masked_softmax"](scores, visible), masked_softmax(scores, visible))
+
+
+# ------------------------------------------------------------------------------------------------ chapter 6
+
+
+@chapter(6)
+def self_attention(names):
+    layer = names["SelfAttention"](width=7, query_width=3, value_width=5)
+    x = torch.randn(2, 11, 7)
+    parts = [x @ linear.weight.T for linear in (layer.query, layer.key, layer.value)]
+    torch.testing.assert_close(layer(x), scaled_dot_product_attention(*parts))
+    mask = causal_mask(11)
+    torch.testing.assert_close(layer(x, mask), scaled_dot_product_attention(*parts, mask))
+
+
+# ------------------------------------------------------------------------------------------------ chapter 7
+
+
+@chapter(7)
+def many_heads(names):
+    layer, package = names["MultiHead"](12, 3), MultiHeadAttention(12, 3)
+    package.load_state_dict(layer.state_dict())
+    query, source, mask = torch.randn(2, 5, 12), torch.randn(2, 7, 12), torch.rand(2, 1, 5, 7) < 0.5
+    mask[..., 0] = True  # a key for each query
+    for own in (None, mask):
+        torch.testing.assert_close(layer(query, source, source, own), package(query, source, source, own)[0])
+    theirs = nn.MultiheadAttention(12, 3, batch_first=True)
+    nn.init.normal_(theirs.in_proj_bias)
+    layer.load_state_dict(MultiHeadAttention.from_torch(theirs).state_dict())
+    torch.testing.assert_close(layer(query, source, source), theirs(query, source, source)[0])
+
+
+# ------------------------------------------------------------------------------------------------ chapter 8
+
+
+@chapter(8)
+def three_ways(names):
+    x = torch.randn(2, 3, 7, 10)
+    torch.testing.assert_close(names["sinusoidal_positions"](7, 10), sinusoidal_positions(7, 10))
+    torch.testing.assert_close(names["rotate"](x), rotate(x))
+    torch.testing.assert_close(names["rotate"](x, base=500.0), rotate(x, base=500.0))
+    torch.testing.assert_close(names["alibi_bias"](4, 7), alibi_bias(4, 7))
+
+
+# ------------------------------------------------------------------------------------------------ chapter 9
+
+# ------------------------------------------------------------------------------------------------ chapter 10
+
+# ------------------------------------------------------------------------------------------------ chapter 11
