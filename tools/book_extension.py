@@ -24,6 +24,7 @@ def setup(app):
     app.connect("builder-inited", page_front.write)
     app.add_transform(LinksToStates)
     app.connect("html-page-context", add_to_context)
+    app.connect("html-page-context", name_toggles, priority=900)  # when the theme has made its contents
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -63,6 +64,15 @@ def add_to_context(app, pagename, templatename, context, doctree) -> None:
     context["without_font_preloads"] = without_font_preloads
     if "body" in context:
         context["body"] = light(readable(context["body"]))
+
+
+def name_toggles(app, pagename, templatename, context, doctree) -> None:
+    """Give the buttons in the contents, which open a chapter's further pages, the name that the theme leaves out."""
+    made = context.get("generate_toctree_html")
+    if made:
+        context["generate_toctree_html"] = lambda *given, **named: Markup(
+            str(made(*given, **named)).replace("<summary>", '<summary aria-label="More">')
+        )
 
 
 def without_font_preloads(head: str) -> Markup:

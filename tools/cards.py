@@ -1,4 +1,4 @@
-"""A Sphinx extension: the card at a chapter's end, with something to try and the next chapter, read from its notebook.
+"""A Sphinx extension: the card at a chapter's end, which shows the next chapter, as its notebook has it.
 
 ``book/_templates/card.html`` sets it right before the links to the pages before and behind.
 """
@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import nbformat
-from docutils import nodes
 from markupsafe import Markup, escape
 from nbformat import NotebookNode
 
@@ -40,25 +39,14 @@ def setup(app):
 
 
 def add_to_context(app, pagename, templatename, context, doctree) -> None:
-    """Give a chapter's template the next chapter, or say that there is none; and an exercise to try first."""
+    """Give a chapter's template the next chapter, or none after the last."""
     if not CHAPTER.fullmatch(pagename):
         return
     chapters = sorted(filter(CHAPTER.fullmatch, app.env.found_docs))
     context["is_chapter"] = True
-    context["exercise"] = first_exercise(doctree)
-    context["exercise_minutes"] = workload.MINUTES_AN_EXERCISE
     for following in chapters[chapters.index(pagename) + 1 :][:1]:
         context["following"] = following
         context["card"] = card(nbformat.read(Path(app.srcdir, f"{following}.ipynb"), as_version=4))
-
-
-def first_exercise(doctree: nodes.document) -> tuple[str, str] | None:
-    """The anchor and the title of a chapter's first exercise, if it has one."""
-    for section in doctree.findall(nodes.section):
-        if section.next_node(nodes.title).astext() == "Exercises":
-            for exercise in filter(lambda part: isinstance(part, nodes.section), section):
-                return exercise["ids"][0], exercise.next_node(nodes.title).astext()
-    return None
 
 
 def card(notebook: NotebookNode) -> Card:
