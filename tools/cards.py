@@ -91,11 +91,13 @@ def drawn(boxes: list[dict], arrows: list[dict]) -> str:
         parts.append(f'<path d="{line}" stroke="var(--al-{"ink" if arrow["lit"] else "line"})" stroke-width="2"/>')
     for box in boxes:
         x, y = places[box["name"]]
-        narrowed = f' textLength="{WIDTH - 8}" lengthAdjust="spacingAndGlyphs"' if len(box["label"]) > LONGEST else ""
+        is_long = len(box["label"]) > LONGEST
+        narrowed = f' textLength="{WIDTH - 8}" lengthAdjust="spacingAndGlyphs"' if is_long else ""
         edge, ink = (f"var(--al-{box['color']})",) * 2 if box["lit"] else ("var(--al-line)", "var(--al-muted)")
         parts.append(
             f'<rect x="{x:g}" y="{y:g}" width="{WIDTH}" height="{HEIGHT}" rx="6" fill="var(--al-paper)" stroke="{edge}"'
-            f' stroke-width="{2 if box["lit"] else 1}"/><text x="{x + WIDTH / 2:g}" y="{y + 20:g}" fill="{ink}"{narrowed}>'
+            f' stroke-width="{2 if box["lit"] else 1}"/><text x="{x + WIDTH / 2:g}" y="{y + 20:g}"'
+            f' fill="{ink}"{narrowed}>'
             f"{escape(box['label'])}</text>"
         )
     size = f"0 0 {width + WIDTH + 2:g} {height + HEIGHT + 2:g}"
