@@ -10,12 +10,15 @@ from torch import nn
 from torch.testing import assert_close
 
 from attention import (
+    AdditiveAttention,
+    Decoder,
     MultiHeadAttention,
     Transformer,
     alibi_bias,
     attention_weights,
     causal_mask,
     masked_softmax,
+    nadaraya_watson,
     padding_mask,
     rotate,
     scaled_dot_product_attention,
@@ -165,7 +168,34 @@ def three_ways(names):
 
 # ------------------------------------------------------------------------------------------------ chapter 9
 
+
+@chapter(9)
+def kernel_regression(names):
+    query, key, value = torch.randn(5, 3), torch.randn(7, 3), torch.randn(7)
+    expected = nadaraya_watson(query, key, value, bandwidth=0.7)
+    torch.testing.assert_close(names["kernel_regression"](query, key, value, 0.7), expected)
+    expected = nadaraya_watson(query, key, value, bandwidth=3**0.25)
+    torch.testing.assert_close(names["by_dot_product"](query, key, value), expected)
+
+
 # ------------------------------------------------------------------------------------------------ chapter 10
+
+
+@chapter(10)
+def look_back(names):
+    mine = names["LookBack"](11, 6)
+    theirs = Decoder(11, 6, AdditiveAttention(6, 6, 6))
+    learned = {
+        name.removeprefix("attention.").replace("_l0", ""): weight for name, weight in theirs.state_dict().items()
+    }
+    mine.load_state_dict(learned)
+    token, state, states = torch.tensor([1, 4, 7]), torch.randn(3, 6), torch.randn(3, 5, 6)
+    logits, hidden, weights = theirs.step(token, state[None], states)
+    found = mine(token, state, states)
+    torch.testing.assert_close(found[0], logits)
+    torch.testing.assert_close(found[1], hidden[0])
+    torch.testing.assert_close(found[2][..., 0], weights)
+
 
 # ------------------------------------------------------------------------------------------------ chapter 11
 
