@@ -15,17 +15,26 @@ from attention.explorer.front import script, stylesheet
 
 ROOT = Path(__file__).parents[2]
 BOOK = ROOT / "_build" / "html"
-PAGES = sorted(path.relative_to(BOOK).as_posix() for path in (BOOK / "book").glob("*.html"))
+PAGES = sorted(path.relative_to(BOOK).as_posix() for path in (BOOK / "book").rglob("*.html"))
 
-LONGEST = ["test_pages.py", "test_pdf.py", "test_lab.py", "test_hand.py"]
+LONGEST = ["test_pdf.py", "test_lab.py", "test_reading.py", "test_hand.py"]
+PAGE_BY_PAGE = "test_pages.py"
 
-UNDRAWN = """() => [...document.querySelectorAll('.math')].filter(
-    (math) => !math.querySelector('mjx-container') || math.querySelector('mjx-merror, [data-mjx-error]')).length"""
+DRAW = """() => window.MathJax?.startup.promise.then(() => [...document.querySelectorAll('.math')].filter(
+    (math) => !math.querySelector('mjx-container') || math.querySelector('mjx-merror, [data-mjx-error]')).length) ?? 0"""
 
 
 def pytest_collection_modifyitems(items):
-    """Begin with the longest files, so that no worker is left alone with one of them at the end."""
-    items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
+    """Give a worker a whole file, or all that is tested of a page: the longest files first, the pages at the end."""
+    files = [*LONGEST, "", PAGE_BY_PAGE]
+
+    def place(item):
+        file = item.path.name if item.path.name in files else ""
+        name = item.callspec.params.get("name") if file == PAGE_BY_PAGE and hasattr(item, "callspec") else None
+        item.add_marker(pytest.mark.xdist_group(name or item.path.name))
+        return files.index(file), PAGES.index(name) if name else -1
+
+    items.sort(key=place)
 
 
 @pytest.fixture(scope="session")
@@ -105,32 +114,35 @@ def show(visit, tmp_path):
     return open_page
 
 
-# The tests of a page stand together, so that ``chapter`` opens it once in each window.
-every_page = pytest.mark.parametrize("name", PAGES, scope="module")
+# The tests of a page stand together, so that ``chapter`` opens it once at each address.
+every_page = pytest.mark.parametrize("name", PAGES)
 
 
 @pytest.fixture(scope="session")
 def chapter(browser: Browser, origins):
-    """Show a page of the book, its formulas drawn: ``chapter(name, where, width=…, theme=…)``.
+    """Show a page of the book, its formulas drawn: ``chapter(name, where, address="#figure?state", width=…, theme=…)``.
 
-    A window that shows the page already is left as it is; one that shows another page goes on to it, which takes half
-    the time of opening a fresh one.
+    A window that shows the page already is left as it is; one that shows another page, or this one at another address,
+    opens it, which takes half the time of opening a fresh window.
     """
     windows: dict[tuple, Visit] = {}
-    shown: dict[tuple, str] = {}
+    shown: dict[tuple, tuple[str, str]] = {}
 
-    def show(name: str, where: str = "disk", *, width: int = 1280, theme: str = "light") -> Visit:
-        window = (where, width, theme)
+    def show(name: str, where: str = "disk", *, address: str = "", **options) -> Visit:
+        window = (where, *sorted(options.items()))
         if window not in windows:
-            windows[window] = new_visit(browser, origins[where], width=width, theme=theme)
+            windows[window] = new_visit(browser, origins[where], **options)
         visit = windows[window]
-        if shown.get(window) != name:
+        before = shown.get(window, ("", ""))
+        if before != (name, address):
             shown.pop(window, None)
-            visit.abroad.clear()
-            visit.complaints.clear()
-            visit.page.goto(f"{origins[where]}/{name}")
-            visit.page.wait_for_function(f"({UNDRAWN})() === 0")
-            shown[window] = name
+            visit.page.goto("about:blank")  # so that the address of a state is opened, not only gone to
+            if before[0] != name:
+                visit.abroad.clear()
+                visit.complaints.clear()
+            visit.page.goto(f"{origins[where]}/{name}{address}")
+            assert visit.page.evaluate(DRAW) == 0
+            shown[window] = (name, address)
         return visit
 
     yield show
