@@ -1,4 +1,4 @@
-"""Questions before a figure: asked, answered by every hand, kept, and answered in every way in every chapter."""
+"""Questions before a figure: asked, answered by every hand, and kept. Those of the book are in test_pages.py."""
 
 import re
 
@@ -7,7 +7,6 @@ import torch
 from playwright.sync_api import Locator, Page
 
 from attention.explorer import bars, cell, choice, curves, explore, heatmap, marker, sketch, tokens
-from conftest import every_page
 
 NAMES = ["apple", "banana", "chair"]
 HEATS = [0.5, 1.0, 4.0]
@@ -301,13 +300,16 @@ def test_several_largest_bars_are_all_right(show):
 
 
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])
-@every_kind
-def test_the_truth_grows_unless_the_reader_wants_no_motion(show, kind, motion):
-    page = show(asking(kind), reduced_motion=motion)
-    by_mouse(page, kind, True)
-    moving = page.locator(".panel").evaluate("panel => panel.getAnimations({subtree: true}).length")
-    assert (moving > 0) == (motion == "no-preference")
-    page.wait_for_function("!('grows' in document.querySelector('.attention-explorer').dataset)")
+def test_the_truth_grows_unless_the_reader_wants_no_motion(show, motion):
+    grown = []
+    for kind in ASKED:
+        page = show(asking(kind), reduced_motion=motion)
+        by_mouse(page, kind, True)
+        moving = page.locator(".panel").evaluate("panel => panel.getAnimations({subtree: true}).length")
+        assert (moving > 0) == (motion == "no-preference"), kind
+        grown.append(page)
+    for page in grown:  # all at the same time
+        page.wait_for_function("!('grows' in document.querySelector('.attention-explorer').dataset)")
 
 
 # ------------------------------------------------------------------------------------------------ kept
@@ -341,18 +343,18 @@ def test_who_does_not_guess_is_told_and_asked_after_a_reload(show, kind):
     assert page.locator(".attention-explorer").get_attribute("data-veiled")
 
 
-@pytest.mark.parametrize("kept", ["dog", [7, 7], [0], None, 99, [1, 2, 3], {"a": 1}, "{"], ids=str)
 @every_kind
-def test_a_guess_that_no_longer_fits_is_forgotten(show, kind, kept):
+def test_a_guess_that_no_longer_fits_is_forgotten(show, kind):
     page = show(asking(kind))
     question = ASKED[kind][1].question
-    page.evaluate(
-        "([question, guess]) => localStorage.setItem(`attention-guess:${location.pathname}#asked`,"
-        " guess === '{' ? guess : JSON.stringify({question, guess}))",
-        [question, kept],
-    )
-    page.reload()
-    assert page.locator(".attention-explorer").get_attribute("data-veiled")
+    for kept in ("dog", [7, 7], [0], None, 99, [1, 2, 3], {"a": 1}, "{"):
+        page.evaluate(
+            "([question, guess]) => localStorage.setItem(`attention-guess:${location.pathname}#asked`,"
+            " guess === '{' ? guess : JSON.stringify({question, guess}))",
+            [question, kept],
+        )
+        page.reload()
+        assert page.locator(".attention-explorer").get_attribute("data-veiled"), kept
 
 
 def test_a_guess_on_another_question_is_forgotten(show):
