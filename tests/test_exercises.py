@@ -5,11 +5,11 @@ import itertools
 import math
 import pkgutil
 import re
-from pathlib import Path
 
 import nbformat
 import pytest
 import torch
+from tools.notebooks import NOTEBOOKS
 from torch import Tensor
 
 from attention import exercises
@@ -27,7 +27,6 @@ from attention.exercises import (
 )
 from attention.exercises.exercise import STAY_WITH_TENSORS, TRIALS, Exercise
 
-BOOK = sorted((Path(__file__).parent.parent / "book").glob("*.ipynb"))
 CHAPTERS = [
     importlib.import_module(f"attention.exercises.{found.name}") for found in pkgutil.iter_modules(exercises.__path__)
 ]
@@ -134,7 +133,7 @@ def test_decoding_may_stop_when_every_row_has_ended_if_zeros_follow():
 
 
 def test_every_exercise_has_a_solution_in_the_book():
-    cells = [cell for path in BOOK for cell in nbformat.read(path, as_version=4).cells]
+    cells = [cell for path in NOTEBOOKS for cell in nbformat.read(path, as_version=4).cells]
     hidden = [cell for cell in cells if "solution" in cell.metadata.get("tags", [])]
     solutions = [cell for cell in hidden if ".check(" in cell.source]  # the others work out an exercise on paper
     printed = ["".join(output.text for output in cell.outputs) for cell in solutions]

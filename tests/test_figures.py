@@ -7,11 +7,11 @@ from pathlib import Path
 import nbformat
 import pytest
 from tools.figures import Figure, figures, listed, numbered
+from tools.notebooks import NOTEBOOKS, page_name
 
 from attention.explorer import bars, choice, explore
 
 BOOK = Path(__file__).resolve().parent.parent / "book"
-NOTEBOOKS = sorted(BOOK.glob("*.ipynb"))
 
 
 def html(**options):
@@ -66,17 +66,17 @@ def test_a_title_is_a_text(title):
         explore(lambda: bars([1]), title=title)
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=page_name)
 def test_every_figure_of_the_book_has_a_title_of_its_own(path):
-    titles = [figure.title for figure in figures(nbformat.read(path, as_version=4), path.name)]
+    titles = [figure.title for figure in figures(nbformat.read(path, as_version=4), page_name(path))]
     assert all(0 < len(title) <= 45 for title in titles), titles
     assert len(set(titles)) == len(titles), titles
 
 
 def test_the_list_has_every_figure_with_its_number_title_and_question():
     text = listed()
-    every = [(figures(nbformat.read(path, as_version=4), path.name), path) for path in NOTEBOOKS]
+    every = [(figures(nbformat.read(path, as_version=4), page_name(path)), path) for path in NOTEBOOKS]
     assert sum(len(found) for found, _ in every) == text.count("\n- ") > 60
     last, path = every[0][0][-1], every[0][1]
-    assert f'<a href="{path.stem}.html#{last.anchor}">Figure {last.number}</a> · ' in text
+    assert f'<a href="{page_name(path)}.html#{last.anchor}">Figure {last.number}</a> · ' in text
     assert text.count("<small>") == sum(bool(figure.question) for found, _ in every for figure in found) > 20

@@ -8,10 +8,9 @@ import pytest
 import yaml
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from tools.form import SETUP, faults
-from tools.notebooks import WIDGET_VIEW, normalise
+from tools.notebooks import NOTEBOOKS, WIDGET_VIEW, normalise, page_name
 
 ROOT = Path(__file__).parent.parent
-BOOK = sorted((ROOT / "book").glob("*.ipynb"))
 ADDRESS = "https://example.org/book"
 
 
@@ -146,7 +145,7 @@ def test_a_copied_cell_gets_a_name_of_its_own():
 # The book itself.
 
 
-@pytest.mark.parametrize("path", BOOK, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=page_name)
 def test_the_book_s_notebooks_have_no_fault(path):
     address = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["repository"]["url"]
     assert faults(nbformat.read(path, as_version=4), address) == []
@@ -154,5 +153,7 @@ def test_the_book_s_notebooks_have_no_fault(path):
 
 def test_the_table_of_contents_lists_every_notebook():
     contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    listed = [contents["root"], *(chapter["file"] for part in contents["parts"] for chapter in part["chapters"])]
-    assert {f"book/{path.stem}" for path in BOOK} <= set(listed)
+    chapters = [chapter for part in contents["parts"] for chapter in part["chapters"]]
+    more = [section for chapter in chapters for section in chapter.get("sections", ())]
+    listed = [contents["root"], *(entry["file"] for entry in chapters + more)]
+    assert {f"book/{page_name(path)}" for path in NOTEBOOKS} <= set(listed)

@@ -12,7 +12,7 @@ from tools.handout import handout, write
 from tools.repository import site
 
 BOOK = Path(__file__).parent.parent / "book"
-NAMES = sorted(path.name for path in BOOK.glob("*.ipynb"))
+NAMES = [path.relative_to(BOOK).as_posix() for path in notebooks.NOTEBOOKS]
 SITE = site()
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
@@ -52,7 +52,8 @@ def test_solutions_go_and_all_else_stays():
 
 
 def test_every_notebook_is_there_and_no_answer_in_it(folder):
-    assert sorted(path.name for path in folder.iterdir()) == sorted([*NAMES, "one_file.py"])
+    written = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
+    assert sorted(written) == sorted([*NAMES, "one_file.py"])
     exercises = 0
     for name in NAMES:
         whole, part = read(BOOK / name), read(folder / name)
@@ -67,13 +68,14 @@ def test_every_notebook_is_there_and_no_answer_in_it(folder):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_link_leads_to_a_notebook_beside_it_or_to_the_web(folder, name):
+    beside = (folder / name).parent
     for cell in read(folder / name).cells:
         for link in LINK.findall(cell.source) if cell.cell_type == "markdown" else ():
             if link.startswith(f"{SITE}/book/"):
                 page = link.removeprefix(f"{SITE}/book/").partition(".html")[0]
                 assert (BOOK / f"{page}.md").is_file(), link
             elif not link.startswith("#"):  # a place or a figure of the same notebook
-                assert link.startswith("https://") or (folder / link.partition("#")[0]).is_file(), link
+                assert link.startswith("https://") or (beside / link.partition("#")[0]).is_file(), link
 
 
 def test_it_runs_to_its_end_and_its_exercises_wait(folder):

@@ -7,12 +7,13 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from tools.notebooks import NOTEBOOKS
 from tools.prose_numbers import CITATION, Entry, claims, faults, read, read_list, unbacked
 
 from attention.explorer import bars, explore
 
 ROOT = Path(__file__).parent.parent
-BOOK = sorted((ROOT / "book").glob("*.ipynb")) + sorted((ROOT / "book").glob("*.md"))
+BOOK = [*NOTEBOOKS, *sorted((ROOT / "book").glob("*.md"))]
 PAGES = read(BOOK)
 ENTRIES = read_list(ROOT / "tests" / "prose_numbers.toml")
 

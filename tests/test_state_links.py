@@ -2,15 +2,14 @@
 
 import json
 import re
-from pathlib import Path
 from urllib.parse import parse_qsl
 
 import nbformat
 import pytest
+from tools.notebooks import NOTEBOOKS, page_name
 
 from payloads import payloads
 
-BOOK = sorted((Path(__file__).parents[1] / "book").glob("*.ipynb"))
 LINK = re.compile(r"\]\(#([\w-]+)\?([^)\s]+)\)")
 
 
@@ -34,7 +33,7 @@ def broken(notebook) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("path", BOOK, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=page_name)
 def test_every_link_to_a_state_leads_to_one(path):
     assert broken(nbformat.read(path, as_version=4)) == []
 

@@ -13,7 +13,7 @@ from tools import edition, repository
 from tools.edition import ROOT
 
 MOST = 40_000_000  # bytes
-PAGE = re.compile(r"\]\(([\w-]+)\.md(#[\w-]+)?\)")
+PAGE = re.compile(r"\]\((?P<up>\.\./)?(?P<page>[\w-]+)\.md(?P<place>#[\w-]+)?\)")
 PAPERS = ["LICENSE", "LICENSE-TEXT", "CHANGELOG.md", "CITATION.cff"]
 README = """\
 Soft Lookup: attention, from a dictionary to the Transformer
@@ -60,7 +60,9 @@ def contents(root: Path = ROOT) -> dict[str, bytes]:
         f"html/{path.relative_to(html).as_posix()}": path.read_bytes() for path in html.rglob("*") if path.is_file()
     }
     files |= {
-        f"notebooks/{path.name}": beside_pages(path.read_text("utf-8")) for path in (root / "book").glob("*.ipynb")
+        f"notebooks/{path.relative_to(root / 'book').as_posix()}": beside_pages(path.read_text("utf-8"))
+        for folder in ("book", "book/more")
+        for path in (root / folder).glob("*.ipynb")
     }
     files["notebooks/one_file.py"] = (root / "book" / "one_file.py").read_bytes()
     return {f"softlookup-{about['edition']}/{name}": files[name] for name in sorted(files)}
@@ -71,7 +73,8 @@ def beside_pages(notebook: str) -> bytes:
     cells = json.loads(notebook)
     for cell in cells["cells"]:
         if cell["cell_type"] == "markdown":
-            cell["source"] = PAGE.sub(r"](../html/book/\1.html\2)", "".join(cell["source"])).splitlines(keepends=True)
+            text = PAGE.sub(r"](\g<up>../html/book/\g<page>.html\g<place>)", "".join(cell["source"]))
+            cell["source"] = text.splitlines(keepends=True)
     return (json.dumps(cells, ensure_ascii=False, indent=1) + "\n").encode()
 
 

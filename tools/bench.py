@@ -20,8 +20,10 @@ from attention.explorer import Explorer, curves, explore, heatmap
 from attention.explorer.front import script, stylesheet
 from tools.bench_attention import attention_rows
 from tools.bench_cache import cache_rows
+from tools.bench_efficient import efficient_rows, streaming_memory_row
 from tools.bench_regression import memory_row, regression_rows
 from tools.chromium import chromium
+from tools.notebooks import NOTEBOOKS
 
 ROOT = Path(__file__).parent.parent
 PRESSES = 200
@@ -111,9 +113,8 @@ def cpu_seconds(*command: str) -> float:
 
 def checking_seconds() -> float:
     """What checking all notebooks takes beyond running them."""
-    books = sorted(map(str, (ROOT / "book").glob("*.ipynb")))
     with tempfile.TemporaryDirectory() as folder:
-        copies = [shutil.copy(book, folder) for book in books]
+        copies = [shutil.copy(path, Path(folder, f"{number}.ipynb")) for number, path in enumerate(NOTEBOOKS)]
         plain = cpu_seconds(sys.executable, "-m", "tools.notebooks", *copies)
     return cpu_seconds("make", "nbval") - plain
 
@@ -131,7 +132,8 @@ def show(name: str, figure: float, bound: float, unit: str) -> None:
 
 def main() -> None:
     print(f"{'':70} {'figure':>13} {'bound':>13} {'ratio':>6}")
-    for row in chain([memory_row()], attention_rows(), cache_rows(), regression_rows()):
+    first = [memory_row(), streaming_memory_row()]
+    for row in chain(first, attention_rows(), cache_rows(), efficient_rows(), regression_rows()):
         show(*row)
     show("make book, warm", seconds(lambda: run("make", "book"), runs=3), 8, "s")
     show("nbval, beyond running the notebooks, all cores together", checking_seconds(), 6, "s")
@@ -143,7 +145,7 @@ def main() -> None:
     show("explorer of 80 states, computed", seconds(heatmap_explorer) * 1000, 200, "ms")
     show("explorer of 80 states, HTML", len(heatmap_explorer()._repr_mimebundle_()["text/html"]) / 1000, 120, "kB")
     for page in sorted((ROOT / "_build" / "html" / "book").glob("[0-9]*.html")):
-        show(f"page {page.stem}, HTML and explorers", page.stat().st_size / 1000, 400, "kB")
+        show(f"page {page.stem}, HTML and explorers", page.stat().st_size / 1000, 300, "kB")
     show("import attention, beyond torch", import_seconds() * 1000, 50, "ms")
 
 

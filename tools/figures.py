@@ -1,14 +1,14 @@
 """A Sphinx extension: figures get their numbers, their code goes below them, and a page lists them all.
 
-A figure is numbered by its chapter and its place there: the second of chapter 4 is Figure 4.2. The pages that are no
-chapters have figures without numbers.
+A figure is numbered by its chapter and its place there: the second of chapter 4 is Figure 4.2, and that of the page
+of More on chapter 4 is Figure 4.B. The other pages have figures without numbers.
 """
 
 import json
 import re
 from html import escape
 from itertools import count
-from pathlib import Path
+from string import ascii_uppercase
 from typing import NamedTuple
 
 import nbformat
@@ -17,11 +17,11 @@ from myst_nb.sphinx_ import HideCodeCellNode
 from nbformat import NotebookNode
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
+from tools.notebooks import NOTEBOOKS, page_name
 from tools.page_front import SHORT
 
-BOOK = Path(__file__).parent.parent / "book"
 MARK = "<!-- figures -->"
-CHAPTER = re.compile(r"(?:book/)?(\d\d)-")
+CHAPTER = re.compile(r"(?:book/)?(?P<more>more/)?(?P<number>\d\d)-")
 FIGURE = re.compile(r'<attention-explorer class="attention-explorer"(?: id="(?P<name>[^"]+)")?>')
 PAYLOAD = re.compile(f'{FIGURE.pattern}\n<script type="application/json">(?P<data>.*?)</script>')
 
@@ -66,8 +66,9 @@ def numbers(page: str):
     """The numbers of a page's figures, one after the other, each with the anchor of a figure that has no name."""
     chapter = CHAPTER.match(page)
     for place in count(1):
-        number = f"{int(chapter[1])}.{place}" if chapter else ""
-        yield number, f"figure-{number.replace('.', '-') or place}"
+        in_page = ascii_uppercase[place - 1] if chapter and chapter["more"] else place
+        number = f"{int(chapter['number'])}.{in_page}" if chapter else ""
+        yield number, f"figure-{number.replace('.', '-').lower() or place}"
 
 
 def add_numbers(app, pagename, templatename, context, doctree) -> None:
@@ -90,7 +91,7 @@ def numbered(body: str, page: str) -> str:
         return f'{found[0]}<a href="#{found["anchor"]}">Figure {found["number"]}</a> · '
 
     body = FIGURE.sub(begin, body)
-    numbered = r'id="(?P<anchor>[^"]+)" data-number="(?P<number>[\d.]+)">\n<script.*?</script>\n<p class="head">'
+    numbered = r'id="(?P<anchor>[^"]+)" data-number="(?P<number>[\w.]+)">\n<script.*?</script>\n<p class="head">'
     return re.sub(numbered, head, body)
 
 
@@ -124,12 +125,12 @@ def add_list(app, docname: str, source: list[str]) -> None:
 def listed() -> str:
     """All figures under their chapters, the other pages behind them: number, title and question, linked."""
     text = ""
-    for path in sorted(BOOK.glob("*.ipynb")):
+    for path in sorted(NOTEBOOKS, key=lambda path: (path.stem, path)):  # More behind its chapter
         notebook = nbformat.read(path, as_version=4)
-        found = figures(notebook, path.name)
+        found = figures(notebook, page_name(path))
         if found:
             title = notebook.cells[0].source.splitlines()[0].removeprefix("# ")
-            text += f"\n## {title}\n\n" + "".join(_entry(figure, f"{path.stem}.html") for figure in found)
+            text += f"\n## {title}\n\n" + "".join(_entry(figure, f"{page_name(path)}.html") for figure in found)
     return text
 
 

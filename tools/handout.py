@@ -7,11 +7,11 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from tools.notebooks import BOOK
+from tools.notebooks import BOOK, NOTEBOOKS
 from tools.repository import site
 
 FOLDER = BOOK.parent / "_build" / "handout"
-PAGE = re.compile(r"\]\(([\w-]+)\.md(#[\w-]+)?\)")
+PAGE = re.compile(r"\]\((?:\.\./)?([\w-]+)\.md(#[\w-]+)?\)")
 
 
 def handout(notebook: NotebookNode, pages: str) -> NotebookNode:
@@ -31,9 +31,9 @@ def handout(notebook: NotebookNode, pages: str) -> NotebookNode:
 
 def write(folder: Path) -> None:
     """Write every notebook of the book into the folder, over what may stand there."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for path in BOOK.glob("*.ipynb"):
-        nbformat.write(handout(nbformat.read(path, as_version=4), site()), folder / path.name)
+    (folder / "more").mkdir(parents=True, exist_ok=True)
+    for path in NOTEBOOKS:
+        nbformat.write(handout(nbformat.read(path, as_version=4), site()), folder / path.relative_to(BOOK))
     shutil.copy(BOOK / "one_file.py", folder)
 
 

@@ -15,6 +15,7 @@ from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 
 BOOK = Path(__file__).parent.parent / "book"
+NOTEBOOKS = sorted([*BOOK.glob("*.ipynb"), *BOOK.glob("more/*.ipynb")])
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -74,10 +75,15 @@ def run(path: Path) -> None:
     nbformat.write(normalise(notebook), path)
 
 
+def page_name(path: Path) -> str:
+    """The name of a page of the book, as in ``02-scores`` and ``more/02-scores``."""
+    return path.resolve().relative_to(BOOK.resolve()).with_suffix("").as_posix()
+
+
 def main(names: list[str]) -> int:
     """Run the notebooks named, or all of the book's, two at a time; return how many failed."""
     os.environ["OMP_NUM_THREADS"] = "1"
-    paths = [Path(name) for name in names] or sorted(BOOK.glob("*.ipynb"))
+    paths = [Path(name) for name in names] or NOTEBOOKS
     missing = [path for path in paths if not path.is_file()]
     if missing:
         print(f"There is no notebook {missing[0]}.", file=sys.stderr)

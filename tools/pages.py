@@ -18,6 +18,7 @@ PICTURE = "explorer.png"
 PICTURE_SAYS = "Sliders over the weights of a soft lookup and the value that comes out"
 LONGEST = 200  # characters of a description
 CHAPTER = re.compile(r"book/(\d\d)-")
+MORE = re.compile(r"book/more/")
 
 
 def setup(app):
@@ -52,10 +53,27 @@ def add_to_context(app, pagename, templatename, context, doctree) -> None:
     context["metatags"] = context.get("metatags", "") + metatags(
         title, given or description(doctree), page, app.config.html_title, app.config.html_baseurl
     )
+    context |= neighbours(app, pagename)
     if CHAPTER.match(pagename):
         count = max(CHAPTER.match(name)[1] for name in app.env.found_docs if CHAPTER.match(name))
         said = place(Path(app.srcdir, f"{pagename}.ipynb"), int(count))
         context["body"] = context["body"].replace("</h1>", f'</h1>\n<p class="place">{said}</p>', 1)
+
+
+def neighbours(app, pagename: str) -> dict[str, dict[str, str] | None]:
+    """What comes before and after a page; pages of More lie beside the way, between their chapter and the next."""
+    way = [name for name in app.builder.relations if not MORE.match(name)]
+    above = app.builder.relations.get(pagename, [None])[0]
+    if pagename not in way and above not in way:
+        return {}
+    at = way.index(pagename if pagename in way else above)
+    found = {"prev": way[at - 1] if at and pagename in way else above, "next": (*way, None)[at + 1]}
+    return {side: name and _link(app, pagename, name) for side, name in found.items()}
+
+
+def _link(app, pagename: str, other: str) -> dict[str, str]:
+    title = app.builder.render_partial(app.env.titles[other])["title"]
+    return {"link": app.builder.get_relative_uri(pagename, other), "title": title}
 
 
 def description(doctree: nodes.document) -> str:
@@ -119,8 +137,8 @@ def write_files(app, exception) -> None:
     """Write the sitemap, and the page that a server shows where there is none."""
     if exception:
         return
-    names = [app.config.root_doc, *app.env.toctree_includes.get(app.config.root_doc, [])]
-    pages = {f"{app.config.html_baseurl}/{name}.html": app.env.titles[name].astext() for name in names}
+    titles = {name: app.env.titles[name].astext() for name in app.builder.relations}
+    pages = {f"{app.config.html_baseurl}/{name}.html": title for name, title in titles.items()}
     Path(app.outdir, "sitemap.xml").write_text(sitemap(pages), encoding="utf-8")
     logo = Path(app.srcdir, app.config.html_favicon).read_text(encoding="utf-8")  # which knows light and dark
     home, search = next(iter(pages)), f"{app.config.html_baseurl}/search.html"

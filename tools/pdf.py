@@ -97,10 +97,11 @@ class Heading(NamedTuple):
 
 
 def names(root: Path = ROOT) -> list[tuple[str, str]]:
-    """The book's pages in the order of its contents, each behind the caption of its part."""
+    """The book's pages, each behind the caption of its part: in the order of its contents, the pages of More last."""
     listed = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
-    parts = [(part["caption"], chapter["file"]) for part in listed["parts"] for chapter in part["chapters"]]
-    return [("", listed["root"]), *parts]
+    entries = [(part["caption"], entry) for part in listed["parts"] for entry in part["chapters"]]
+    more = [("More", section["file"]) for _, entry in entries for section in entry.get("sections", ())]
+    return [("", listed["root"]), *((caption, entry["file"]) for caption, entry in entries), *more]
 
 
 def chapters(listed: list[tuple[str, str]], html: Path, site: str) -> list[Chapter]:

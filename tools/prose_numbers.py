@@ -33,16 +33,16 @@ NOT_PROSE = (
     re.compile(r"^ *```\w.*?^ *```", re.DOTALL | re.MULTILINE),
     MATH,
     re.compile(r"`[^`]+`"),
-    re.compile(r"\[[^][]+\]\(bibliography\.md\)|\]\([^)]*\)|https?://\S+|<[a-zA-Z/!][^>]*>"),
-    re.compile(r"^#+ \[?\d+\.|^ *\d+\. |^\| *\d+ *\|", re.MULTILINE),
+    re.compile(r"\[[^][]+\]\((?:\.\./)?bibliography\.md\)|\]\([^)]*\)|https?://\S+|<[a-zA-Z/!][^>]*>"),
+    re.compile(r"^#+ (?:More on )?\[?\d+\.|^ *\d+\. |^\| *\d+ *\|", re.MULTILINE),
     re.compile(rf"\b(?:\d\d? (?:{MONTH})(?: \d{{4}})?|(?:{MONTH}) \d{{4}})\b"),
     re.compile(rf"\b(?:(?:{REFERENCE})s\s{LIST}|(?:{REFERENCE})\s(?:[A-Z]\.)?\d[\d.]*)", re.IGNORECASE),
 )
 BLANK = "\0"
 BLOCK_END = r"\n\s*\n|\n(?= *(?:\||[-*] |#))"
 SENTENCE_END = rf"{BLOCK_END}|(?<=[.!?])[*)”]*\s+(?=[A-Z\d“(*\[{BLANK}])"
-CITATION = re.compile(r"\]\((?:bibliography\.md|https?:)|\{cite|<https?:")
-CHAPTERS = re.compile(rf"\((\d\d)-[\w-]+\.ipynb|\bchapters?\s({LIST})", re.IGNORECASE)
+CITATION = re.compile(r"\]\((?:(?:\.\./)?bibliography\.md|https?:)|\{cite|<https?:")
+CHAPTERS = re.compile(rf"\((?:\.\./|more/)?(\d\d)-[\w-]+\.ipynb|\bchapters?\s({LIST})", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -127,15 +127,19 @@ def _claim(sentence: str, match: re.Match, number: Decimal) -> Claim:
 
 
 def read(paths: Iterable[Path]) -> dict[str, list[Section]]:
-    """The pages by name: notebooks, and Markdown files, which show nothing, and whose claims have a block around."""
+    """The pages by name, as in ``more/02-scores``.
+
+    They are notebooks, and Markdown files, which show nothing, and whose claims have a block around.
+    """
     pages = {}
     for path in paths:
+        name = path.stem if path.parent.name != "more" else f"more/{path.stem}"
         if path.suffix == ".ipynb":
             parts = sections(nbformat.read(path, as_version=4).cells)
-            pages[path.stem] = [Section(tuple(claims(markdown)), shown) for markdown, shown in parts]
+            pages[name] = [Section(tuple(claims(markdown)), shown) for markdown, shown in parts]
         else:
             found = tuple(claims(path.read_text(encoding="utf-8"), BLOCK_END))
-            pages[path.stem] = [Section(found, Shown())]
+            pages[name] = [Section(found, Shown())]
     return pages
 
 
@@ -152,7 +156,8 @@ def unbacked(name: str, pages: dict[str, list[Section]]) -> list[Claim]:
             whole_page = not section.shown.has_code or claim.significant_digits() >= 3
             places = list(pages[name]) if whole_page else [section]
             for chapter in claim.chapters():
-                places += [place for page in pages if page.startswith(f"{chapter:02}-") for place in pages[page]]
+                named = (page for page in pages if page.removeprefix("more/").startswith(f"{chapter:02}-"))
+                places += [place for page in named for place in pages[page]]
             if not CITATION.search(claim.sentence) and not any(place.backs(claim) for place in places):
                 found.append(claim)
     return found

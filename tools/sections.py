@@ -54,8 +54,7 @@ def write(app, exception) -> None:
     """Write the sections of all pages, in the order of the book."""
     if exception:
         return
-    order = [app.config.root_doc, *app.env.toctree_includes[app.config.root_doc]]
-    pages = [[f"{name}.html", app.env.titles[name].astext(), app.sections[name]] for name in order]
+    pages = [[f"{name}.html", app.env.titles[name].astext(), app.sections[name]] for name in app.builder.relations]
     script = f"const PAGES = {json.dumps(pages, ensure_ascii=False, separators=(',', ':'))};\n"
     Path(app.outdir, "_static", "sections.js").write_text(script, encoding="utf-8")
 

@@ -5,6 +5,7 @@ from attention.cache import KeyValueCache
 from attention.contexts import DotProductAttention, LastState
 from attention.data import Vocabulary, draw_dates, draw_dictionary, ways_to_write
 from attention.devices import default_device
+from attention.efficient import linear_attention, streaming_attention
 from attention.functional import attention_weights, masked_softmax, scaled_dot_product_attention
 from attention.masks import causal_mask, padding_mask, window_mask
 from attention.modules import AdditiveAttention, MultiHeadAttention
@@ -41,6 +42,7 @@ __all__ = [
     "draw_dates",
     "draw_dictionary",
     "exact_matches",
+    "linear_attention",
     "masked_softmax",
     "nadaraya_watson",
     "next_probabilities",
@@ -49,6 +51,7 @@ __all__ = [
     "rotate_heads",
     "scaled_dot_product_attention",
     "sinusoidal_positions",
+    "streaming_attention",
     "train",
     "ways_to_write",
     "window_mask",

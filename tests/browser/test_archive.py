@@ -117,6 +117,6 @@ def test_the_book_opens_where_it_is_unpacked(tmp_path, monkeypatch, visit):
     assert slider.get_attribute("aria-valuetext") != before
     assert opened.abroad == []
     assert opened.complaints == []
-    for notebook in (folder / "notebooks").glob("*.ipynb"):
-        for page in re.findall(r"\]\((\.\./html/[^)#]*)", notebook.read_text(encoding="utf-8")):
+    for notebook in (folder / "notebooks").rglob("*.ipynb"):
+        for page in re.findall(r"\]\(((?:\.\./)+html/[^)#]*)", notebook.read_text(encoding="utf-8")):
             assert (notebook.parent / page).is_file(), page

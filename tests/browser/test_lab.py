@@ -16,6 +16,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import expect
+from tools.notebooks import NOTEBOOKS
 
 from conftest import ROOT, new_visit
 from explorers import READ, compare
@@ -51,8 +52,7 @@ STATES = 'print("states:", json.dumps([widget.state for widget in widgets]))'
 @pytest.fixture(scope="module")
 def drawn():
     """The explorers of all notebooks."""
-    notebooks = sorted((ROOT / "book").glob("*.ipynb"))
-    return [payload for path in notebooks for payload in payloads(nbformat.read(path, as_version=4))]
+    return [payload for path in NOTEBOOKS for payload in payloads(nbformat.read(path, as_version=4))]
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,296 @@
+"""Attention that forms no L × S matrix: keys in blocks, merged as they come; and kernels whose sums can be regrouped.
+
+Dimensions: … leading (batch B, heads), L queries, S keys, D query and key width, Dv value width.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from attention.arguments import (
+    check_bias,
+    check_count,
+    check_flags,
+    check_query_key,
+    check_value,
+    leading,
+    shapes,
+)
+from attention.functional import at_least_float32, without_autocast
+from attention.masks import check_mask, with_keys
+
+
+class Partial(NamedTuple):
+    """What some of the keys answer: enough to go on with others.
+
+    >>> one = Partial(torch.tensor([2.0]), torch.tensor([1.0]), torch.tensor([[10.0]]))
+    >>> one.answer()
+    tensor([[10.]])
+    """
+
+    largest: Tensor  # (…, L), the largest score; −∞ where no key is seen
+    total: Tensor  # (…, L), Σ exp(score − largest)
+    mixture: Tensor  # (…, L, Dv), Σ exp(score − largest) · value
+
+    def answer(self) -> Tensor:
+        """The weighted average of the values, (…, L, Dv); zeros for a query that sees no key."""
+        is_blind = self.total == 0
+        return self.mixture / self.total.masked_fill(is_blind, 1.0).unsqueeze(-1)
+
+    def log_total(self) -> Tensor:
+        """The logarithm of Σ exp(score), (…, L): with it a key's weight is exp(score − log_total)."""
+        return self.largest + self.total.log()
+
+
+def merge(one: Partial, other: Partial) -> Partial:
+    """What two sets of keys answer together, from what each answers: in any order, in any grouping.
+
+    Each sum was taken with its own largest score; both are rescaled to the larger of the two.
+
+    Args:
+        one: of some keys.
+        other: of other keys, for the same queries.
+
+    Raises:
+        ValueError: they are not for the same queries, or of another width.
+
+    Source: Milakov and Gimelshein (2018), section 3; Rabe and Staats (2021), section 2.
+
+    >>> one = Partial(torch.tensor([2.0]), torch.tensor([1.0]), torch.tensor([[10.0]]))
+    >>> other = Partial(torch.tensor([2.0]), torch.tensor([3.0]), torch.tensor([[6.0]]))
+    >>> merge(one, other).answer()
+    tensor([[4.]])
+    """
+    if one.mixture.shape != other.mixture.shape:
+        raise ValueError(f"both must be for the same queries, found {shapes(one=one.mixture, other=other.mixture)}")
+    largest = torch.maximum(one.largest, other.largest)
+    keep_one, keep_other = _shrink(one.largest, largest), _shrink(other.largest, largest)
+    total = keep_one * one.total + keep_other * other.total
+    mixture = keep_one.unsqueeze(-1) * one.mixture + keep_other.unsqueeze(-1) * other.mixture
+    return Partial(largest, total, mixture)
+
+
+def _shrink(scores: Tensor, largest: Tensor) -> Tensor:
+    """exp(scores − largest), and 0 for a score of −∞ also where −∞ is the largest."""
+    return (scores - largest.clamp(min=torch.finfo(largest.dtype).min)).exp_()
+
+
+def partial(scores: Tensor, value: Tensor) -> Partial:
+    """What keys answer, from their scores (…, L, S) and values (…, S, Dv)."""
+    largest = scores.amax(-1)
+    shares = _shrink(scores, largest.unsqueeze(-1))
+    return Partial(largest, shares.sum(-1), shares @ value)
+
+
+def streaming_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    *,
+    is_causal: bool = False,
+    scale: float | None = None,
+    attn_bias: Tensor | None = None,
+    key_mask: Tensor | None = None,
+    block_size: int = 64,
+) -> Tensor:
+    """:func:`attention.scaled_dot_product_attention`, with the keys read in blocks, one after the other.
+
+    It computes the same numbers of operations, and never holds more than one block's scores, (…, L, block): what it
+    needs grows with L, where the L × S matrix grows with its square. The gradients are computed likewise, with each
+    block's weights computed anew from the queries, the keys, and one number a query that was kept.
+
+    Args:
+        query: (…, L, D).
+        key: (…, S, D).
+        value: (…, S, Dv).
+        attn_mask: bool, True = may attend, as in :func:`attention.attention_weights`.
+        is_causal: also hide the keys after the query's own position; blocks that are hidden from a query are skipped.
+        scale: factor on the scores; 1/√D when not given.
+        attn_bias: numbers that are added to the scaled scores, as there.
+        key_mask: bool (B, S), True = may attend, as there.
+        block_size: how many keys are read at a time.
+
+    Returns:
+        output (…, L, Dv), of the query's dtype, computed in float32 or better. Its gradient can be taken once.
+
+    Raises:
+        TypeError, ValueError: as :func:`attention.scaled_dot_product_attention`, or ``block_size`` is not an integer
+            of at least 1.
+
+    Source: Rabe and Staats (2021), section 2; Dao et al. (2022), algorithms 1 and 4, without their tiles of queries.
+
+    >>> query, key, value = torch.randn(3, 4), torch.randn(7, 4), torch.randn(7, 2)
+    >>> streaming_attention(query, key, value, block_size=2).shape
+    torch.Size([3, 2])
+    """
+    weights_shape = check_query_key(query, key)
+    check_value(query, key, value)
+    check_flags(is_causal=is_causal)
+    check_count("block_size", block_size, least=1)
+    if attn_mask is not None:
+        check_mask("attn_mask", attn_mask, weights_shape)
+    if attn_bias is not None:
+        check_bias(attn_bias, weights_shape)
+    mask = with_keys(attn_mask, key_mask, weights_shape)
+    scale = 1 / math.sqrt(max(query.size(-1), 1)) if scale is None else scale
+    batch, dtype = leading(query=query, key=key, value=value), at_least_float32(query)
+    q, k, v = (each.to(dtype).expand(*batch, *each.shape[-2:]) for each in (query, key, value))
+    with without_autocast(query):
+        return _Streaming.apply(q * scale, k, v, attn_bias, mask, is_causal, block_size).to(query.dtype)
+
+
+class _Streaming(torch.autograd.Function):
+    """Softmax attention block by block, both ways; queries are scaled already."""
+
+    @staticmethod
+    def forward(ctx, query, key, value, bias, mask, is_causal, block_size):
+        found = stream(query, key, value, bias, mask, is_causal, block_size)
+        output = found.answer()
+        ctx.save_for_backward(query, key, value, bias, mask, output, found.log_total())
+        ctx.is_causal, ctx.block_size = is_causal, block_size
+        return output
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient):
+        query, key, value, bias, mask, output, log_total = ctx.saved_tensors
+        bias_too = bias is not None and ctx.needs_input_grad[3]
+        kept = query, key, value, bias, mask, ctx.is_causal, ctx.block_size
+        return *stream_backward(gradient, output, log_total, *kept, bias_too=bias_too), None, None, None
+
+
+def stream(query, key, value, bias=None, mask=None, is_causal=False, block_size=64) -> Partial:
+    """What all keys answer, block after block, for queries that are scaled already; without a gradient."""
+    asked = query.shape[:-1]  # (…, L)
+    zeros = query.new_zeros(*asked, value.size(-1))
+    found = Partial(query.new_full(asked, -math.inf), query.new_zeros(asked), zeros)
+    for rows, keys in _blocks(query, key, is_causal, block_size):
+        before = Partial(found.largest[..., rows], found.total[..., rows], found.mixture[..., rows, :])
+        block = partial(_scores(query, key, bias, mask, is_causal, rows, keys), value[..., keys, :])
+        after = merge(before, block)
+        for part, new in zip(before, after, strict=True):
+            part.copy_(new)
+    return found
+
+
+def stream_backward(
+    gradient, output, log_total, query, key, value, bias=None, mask=None, is_causal=False, block_size=64, *, bias_too
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    """The gradients of queries, keys, values and bias, with each block's weights computed anew.
+
+    ``log_total`` and ``output`` are those of all keys, of which these may be a part.
+    """
+    of_query, of_key, of_value = (torch.zeros_like(each) for each in (query, key, value))
+    of_bias = torch.zeros_like(bias) if bias_too else None
+    drift = (gradient * output).sum(-1, keepdim=True)  # what a row's scores have in common: Σ weight · reaction
+    for rows, keys in _blocks(query, key, is_causal, block_size):
+        scores = _scores(query, key, bias, mask, is_causal, rows, keys)
+        weights = _shrink(scores, log_total[..., rows, None])  # (…, L, block)
+        reaction = gradient[..., rows, :] @ value[..., keys, :].mT
+        of_scores = weights * (reaction - drift[..., rows, :])
+        of_value[..., keys, :] += weights.mT @ gradient[..., rows, :]
+        of_query[..., rows, :] += of_scores @ key[..., keys, :]
+        of_key[..., keys, :] += of_scores.mT @ query[..., rows, :]
+        if of_bias is not None:
+            place = _block(of_bias, rows, keys)
+            place += of_scores.sum_to_size(place.shape)
+    return of_query, of_key, of_value, of_bias
+
+
+def _blocks(query: Tensor, key: Tensor, is_causal: bool, block_size: int) -> Iterator[tuple[slice, slice]]:
+    """For each block of keys, the queries that may see some of it, and the keys."""
+    L, S = query.size(-2), key.size(-2)
+    for start in range(0, min(S, L) if is_causal else S, block_size):
+        yield slice(start if is_causal else 0, L), slice(start, min(start + block_size, S))
+
+
+def _scores(query, key, bias, mask, is_causal, rows, keys) -> Tensor:
+    """The scores of a block, (…, L, block)."""
+    scores = query[..., rows, :] @ key[..., keys, :].mT
+    if bias is not None:
+        added = _block(bias, rows, keys)
+        scores = (scores + added).masked_fill(added == -math.inf, -math.inf)
+    if mask is not None:
+        scores = scores.masked_fill(~_block(mask, rows, keys), -math.inf)
+    if is_causal:
+        hidden = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
+        scores = scores.masked_fill(hidden, -math.inf)
+    return scores
+
+
+def _block(table: Tensor, rows: slice, keys: slice) -> Tensor:
+    """A block of what broadcasts to (…, L, S)."""
+    if table.dim() > 1 and table.size(-2) > 1:
+        table = table[..., rows, :]
+    return table[..., keys] if table.dim() and table.size(-1) > 1 else table
+
+
+def linear_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    is_causal: bool = False,
+    key_mask: Tensor | None = None,
+    feature_map: Callable[[Tensor], Tensor] | None = None,
+    block_size: int = 64,
+) -> Tensor:
+    """Attention with ``φ(query) · φ(key)`` in place of the exponential of a score: its sums are taken over keys first.
+
+    ``output = φ(q) Σ φ(k)ᵀ v / φ(q) Σ φ(k)ᵀ``: a table (D, Dv) and a vector (D,) hold all that the keys say, however
+    many there are. With ``is_causal`` they are a state that goes from block to block, and each query sees the state so
+    far and the keys of its own block up to its own.
+
+    Args:
+        query: (…, L, D).
+        key: (…, S, D); with ``is_causal`` S = L.
+        value: (…, S, Dv).
+        is_causal: hide the keys after the query's own position.
+        key_mask: bool (B, S), True = may attend: hides padding.
+        feature_map: φ, from (…, D) to numbers of at least 0, of any width; elu(x) + 1 when not given.
+        block_size: how many tokens the causal form reads at a time.
+
+    Returns:
+        output (…, L, Dv); zeros where all that a query sees has no weight.
+
+    Raises:
+        TypeError, ValueError: as :func:`attention.scaled_dot_product_attention`, or causal with other numbers of keys
+            and queries.
+
+    Source: Katharopoulos et al. (2020), equations 4 to 7 and 18 to 20.
+
+    >>> linear_attention(torch.randn(3, 4), torch.randn(7, 4), torch.randn(7, 2)).shape
+    torch.Size([3, 2])
+    """
+    weights_shape = check_query_key(query, key)
+    check_value(query, key, value)
+    check_flags(is_causal=is_causal)
+    check_count("block_size", block_size, least=1)
+    if is_causal and query.size(-2) != key.size(-2):
+        raise ValueError(f"causal queries and keys must be as many, found {shapes(query=query, key=key)}")
+    seen = with_keys(None, key_mask, weights_shape)  # (B, …, 1, S)
+    dtype = at_least_float32(query)
+    feature_map = feature_map or (lambda x: nn.functional.elu(x) + 1)
+    with without_autocast(query):
+        q, k, v = feature_map(query.to(dtype)), feature_map(key.to(dtype)), value.to(dtype)
+        if seen is not None:
+            k = k * seen.mT
+        v = torch.cat([v, torch.ones_like(v[..., :1])], dim=-1)  # (…, S, Dv + 1): its last column adds the weights
+        found = _linear_causal(q, k, v, block_size) if is_causal else q @ (k.mT @ v)
+    total = found[..., -1:]
+    return (found[..., :-1] / total.masked_fill(total == 0, 1.0)).to(query.dtype)
+
+
+def _linear_causal(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tensor:
+    state = None  # (…, D, Dv + 1), what the blocks before say
+    found = []
+    for q, k, v in zip(*(each.split(block_size, dim=-2) for each in (query, key, value)), strict=True):
+        within = (q @ k.mT).tril() @ v
+        found.append(within if state is None else q @ state + within)
+        state = k.mT @ v if state is None else state + k.mT @ v
+    return torch.cat(found, dim=-2)
