@@ -20,8 +20,11 @@ PAGES = sorted(path.relative_to(BOOK).as_posix() for path in (BOOK / "book").rgl
 LONGEST = ["test_pdf.py", "test_lab.py", "test_reading.py", "test_hand.py"]
 PAGE_BY_PAGE = "test_pages.py"
 
-DRAW = """() => window.MathJax?.startup.promise.then(() => [...document.querySelectorAll('.math')].filter(
-    (math) => !math.querySelector('mjx-container') || math.querySelector('mjx-merror, [data-mjx-error]')).length) ?? 0"""
+UNDRAWN = """async () => {
+    await window.MathJax?.startup.promise;
+    return [...document.querySelectorAll('.math')].filter(
+        (math) => !math.querySelector('mjx-container') || math.querySelector('mjx-merror, [data-mjx-error]')).length;
+}"""
 
 
 def pytest_collection_modifyitems(items):
@@ -141,7 +144,7 @@ def chapter(browser: Browser, origins):
                 visit.abroad.clear()
                 visit.complaints.clear()
             visit.page.goto(f"{origins[where]}/{name}{address}")
-            assert visit.page.evaluate(DRAW) == 0
+            assert visit.page.evaluate(UNDRAWN) == 0
             shown[window] = (name, address)
         return visit
 

@@ -28,7 +28,7 @@ LIFT_AND_READ = f"""(element) => {{
     element.querySelector('.choices .quiet')?.click();
     return ({READ})(element);
 }}"""
-# Each slider of an explorer that has an effect takes the focus in its turn; of what is shown then only a change matters.
+# Each slider that has an effect takes the focus in its turn; of what is shown then only a change matters.
 TAKE = f"""(element, number) => {{
     const slider = element.querySelectorAll('.control:not([data-idle]) input[type=range]')[number];
     if (!slider) return null;

@@ -2,7 +2,7 @@
 
 A page is opened three times. At a desk it is read by axe, gone through by keys, and its predictions are answered; then
 it is opened again at the address of a state, as by a reader who comes back through a link, and all of it is moved,
-pointed at and followed. On a phone, in the dark, it comes from a server. What it asked for and complained of comes last.
+pointed at and followed. On a phone, in the dark, it comes from a server. What it asked for and complained of is last.
 """
 
 import re
