@@ -7,6 +7,8 @@ import pytest
 import torch
 from tools.lecture import CHAPTERS, seen
 
+from attention import attention_weights, masked_softmax, scaled_dot_product_attention
+
 COMPARISONS = {}
 
 
@@ -45,11 +47,48 @@ def test_the_whole_runs_by_itself_and_agrees(path):
 
 # ------------------------------------------------------------------------------------------------ chapter 1
 
+
+@chapter(1)
+def _(whole):
+    inputs = torch.randn(2, 3, 7, 5), torch.randn(2, 3, 11, 5), torch.randn(2, 3, 11, 13)
+    torch.testing.assert_close(whole["attention"](*inputs), scaled_dot_product_attention(*inputs))
+
+
 # ------------------------------------------------------------------------------------------------ chapter 2
+
+
+@chapter(2)
+def _(whole):
+    Q, K, W = torch.randn(2, 7, 5), torch.randn(2, 11, 5), torch.randn(5, 5)
+    weights = whole["dot_product"](Q, K).softmax(-1)
+    assert_close = torch.testing.assert_close
+    assert_close(weights, attention_weights(Q, K, scale=1.0))
+    assert_close(whole["cosine"](Q, K), torch.cosine_similarity(Q[:, :, None], K[:, None], dim=-1))
+    assert_close(whole["distance"](Q, K), -0.5 * (Q[:, :, None] - K[:, None]).square().sum(-1))
+    assert_close(whole["bilinear"](Q, K, W), torch.einsum("bld,de,bse->bls", Q, W, K))
+
 
 # ------------------------------------------------------------------------------------------------ chapter 3
 
+
+@chapter(3)
+def scaled(names):
+    query, key, value = torch.randn(2, 3, 5, 7), torch.randn(2, 3, 11, 7), torch.randn(2, 3, 11, 4)
+    expected = scaled_dot_product_attention(query, key, value)
+    torch.testing.assert_close(names["attention"](query, key, value), expected)
+
+
 # ------------------------------------------------------------------------------------------------ chapter 4
+
+
+@chapter(4)
+def softmax(names):
+    far = torch.randn(3, 5, 7) + 1000 * torch.randn(3, 5, 1)
+    torch.testing.assert_close(names["softmax"](far), masked_softmax(far))
+    scores = torch.randn(7)
+    expected = torch.autograd.functional.jacobian(lambda s: s.softmax(0), scores)
+    torch.testing.assert_close(names["jacobian"](scores), expected)
+
 
 # ------------------------------------------------------------------------------------------------ chapter 5
 

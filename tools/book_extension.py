@@ -21,7 +21,7 @@ def setup(app):
     app.connect("builder-inited", copy_mathjax)
     app.connect("builder-inited", page_front.write)
     app.add_transform(LinksToStates)
-    app.connect("html-page-context", add_to_context)
+    app.connect("html-page-context", add_to_context, priority=900)  # after the theme, whose contents are given names
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -53,6 +53,8 @@ class LinksToStates(SphinxTransform):
 def add_to_context(app, pagename, templatename, context, doctree) -> None:
     """Give the page's template (book/_templates/layout.html) its helper, and the page a body that can be read aloud."""
     context["without_font_preloads"] = without_font_preloads
+    if contents := context.get("generate_toctree_html"):
+        context["generate_toctree_html"] = lambda *given, **how: with_names(contents(*given, **how))
     if "body" in context:
         context["body"] = light(readable(context["body"]))
 
@@ -64,6 +66,13 @@ def without_font_preloads(head: str) -> Markup:
     Markup('<meta><link href="a.css" />')
     """
     return Markup(re.sub(r'<link rel="preload" as="font"[^>]*>', "", head))
+
+
+def with_names(contents):
+    """The page's contents (of Beautiful Soup), whose folds have an arrow alone, with a name for each."""
+    for fold in contents.find_all("summary") if contents else ():
+        fold["aria-label"] = f"Below {fold.find_parent('li').a.get_text().strip()}"
+    return contents
 
 
 def readable(body: str) -> str:

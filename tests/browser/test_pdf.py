@@ -210,7 +210,7 @@ def test_solutions_and_answers_stand_at_the_end_of_their_chapter(text):
 
 
 def test_a_figure_says_in_which_state_it_is(text):
-    assert flat("width = 1, divide by = nothing") in text
+    assert flat("width = 1024") in text
 
 
 def test_the_same_pages_make_the_same_file(browser, few, tmp_path):

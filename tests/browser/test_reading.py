@@ -22,13 +22,13 @@ def test_search_leads_to_the_section_that_answers(visit, origins, origin):
     assert len(set(addresses)) == len(addresses), "a section is found once"
     address, title, excerpt = found[0]
     assert "/book/03-scaling.html#" in address
-    assert title.startswith("3. Scaling › ")
+    assert title.startswith("3. Why the root? › ")
     assert page.locator("#search-results li").first.locator("mark").count() >= 2
     assert excerpt in page.locator("#search-results li").first.inner_text()
     page.locator("#search-results a").first.click()
     page.wait_for_function("document.querySelector(':target')")
     heading = page.locator(":target > :is(h2, h3)")
-    assert title.removeprefix("3. Scaling › ") in heading.inner_text()
+    assert title.removeprefix("3. Why the root? › ") in heading.inner_text()
     page.wait_for_function(
         "(() => { const {top} = document.querySelector(':target').getBoundingClientRect();"
         " return top > 0 && top < innerHeight / 2; })()"
@@ -279,7 +279,7 @@ def test_there_is_room_beside_the_text(visit, origins):
 
 def test_formulas_are_no_stops_for_the_tab_key(chapter):
     page = chapter("book/04-softmax.html").page
-    assert page.locator("mjx-container").count() > 100
+    assert page.locator("mjx-container").count() > 40
     assert page.locator("mjx-container[tabindex='0'], mjx-container [tabindex='0']").count() == 0
 
 
