@@ -240,7 +240,8 @@ FOLLOW_ALL = f"""async () => {{
         const [figure] = link.getAttribute('href').slice(1).split('?');
         const state = ({STATE})(document.getElementById(figure));
         await settled();
-        document.querySelector('.al-back:not([hidden])')?.click();
+        const back = document.querySelector('.al-back');
+        if (back?.checkVisibility()) back.click();
         await settled();
         followed.push([link.getAttribute('href'), isOnTop, state, isSeen(link.getBoundingClientRect())]);
     }}
