@@ -1,6 +1,7 @@
 """A real Chromium, and the built book as a reader gets it: from disk and from a server on this machine."""
 
 import contextlib
+import re
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -18,7 +19,8 @@ BOOK = ROOT / "_build" / "html"
 PAGES = sorted(path.relative_to(BOOK).as_posix() for path in (BOOK / "book").rglob("*.html"))
 
 LONGEST = ["test_pdf.py", "test_lab.py", "test_reading.py", "test_hand.py"]
-PAGE_BY_PAGE = "test_pages.py"
+LAST = "test_pages.py"  # page by page, which fills both workers to the end
+OF_A_PAGE = re.compile(r"\[(book/.*\.html)")
 
 UNDRAWN = """async () => {
     await window.MathJax?.startup.promise;
@@ -27,15 +29,31 @@ UNDRAWN = """async () => {
 }"""
 
 
+def part_of(nodeid: str) -> str:
+    """What a worker is given as a whole: a file, and of the last file all that is tested of a page."""
+    page = OF_A_PAGE.search(nodeid)
+    return page[1] if page and LAST in nodeid else nodeid.partition("::")[0]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Of the parts of all tests, each worker takes the next one when it is done with another."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByParts(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return part_of(nodeid)
+
+    return ByParts(config, log)
+
+
 def pytest_collection_modifyitems(items):
-    """Give a worker a whole file, or all that is tested of a page: the longest files first, the pages at the end."""
-    files = [*LONGEST, "", PAGE_BY_PAGE]
+    """Begin with the longest files, and go through the last one page by page."""
+    files = [*LONGEST, "", LAST]
 
     def place(item):
         file = item.path.name if item.path.name in files else ""
-        name = item.callspec.params.get("name") if file == PAGE_BY_PAGE and hasattr(item, "callspec") else None
-        item.add_marker(pytest.mark.xdist_group(name or item.path.name))
-        return files.index(file), PAGES.index(name) if name else -1
+        return files.index(file), part_of(item.nodeid) if file == LAST else ""
 
     items.sort(key=place)
 

@@ -39,10 +39,10 @@ def test_search_leads_to_the_section_that_answers(visit, origins, origin):
 # What is asked, and the beginning of a title that must be among the first three.
 ASKED = {
     "by": "",  # of words that say nothing, what has them
-    "sofmax overflow": "4. Softmax › In a computer",  # a letter left out
+    "sofmax overflow": "4. Softmax, and what can learn through it › In a computer",  # a letter left out
     "postions": "8. Positions",
-    "resid": "11. A small Transformer › The residual stream",  # still being typed
-    "padding_mask": "5. Masking › Padding",
+    "resid": "11. Which part copies? › The residual stream",  # still being typed
+    "padding_mask": "5. Masking: why can’t it copy? › Padding",
     "MultiHeadAttention": "The package › MultiHeadAttention",
     "Vaswani": "Bibliography › Ashish Vaswani, Noam Shazeer, Niki Parmar and others, 2017",
     "Why is there no order?": "6. Self-attention › No order at all",
