@@ -32,6 +32,7 @@ function standBeside(group, figure) {
     if (docks === isDocked()) return;
     place.style.minHeight = docks ? `${place.getBoundingClientRect().height}px` : "";
     figure.classList.toggle("docked", docks);
+    document.documentElement.classList.toggle("with-docked", Boolean(document.querySelector(".docked")));
     open(false);
   }
   function look() {
