@@ -121,10 +121,10 @@ def metatags(title: str, description: str, page: str, book: str, site: str) -> s
 
 def place(path: Path, count: int) -> str:
     """Where a chapter is in the course, and how long it takes: the instructors' page says how that is estimated."""
-    notebook = nbformat.read(path, as_version=4)
-    reading, everything = workload.minutes(workload.unfolded(notebook))[0], workload.minutes(notebook)[1]
-    said = f"Chapter {int(path.name[:2])} of {count} · about {reading} minutes to read"
-    return f"{said}, {everything} with the folds and the exercises"
+    load = workload.count(nbformat.read(path, as_version=4))
+    parts = f"text {load.text}, code {load.code}, figures {load.drawn}"
+    said = f"Chapter {int(path.name[:2])} of {count} · about {load.lecture} minutes ({parts})"
+    return f"{said} · {load.exercises} exercises, {load.practice} minutes"
 
 
 def stumbled(address: str, page: str, edition: str, commit: str) -> str:
