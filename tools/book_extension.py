@@ -81,6 +81,13 @@ def without_font_preloads(head: str) -> Markup:
     return Markup(re.sub(r'<link rel="preload" as="font"[^>]*>', "", head))
 
 
+def with_names(contents):
+    """The page's contents (of Beautiful Soup), whose folds have an arrow alone, with a name for each."""
+    for fold in contents.find_all("summary") if contents else ():
+        fold["aria-label"] = f"Below {fold.find_parent('li').a.get_text().strip()}"
+    return contents
+
+
 def readable(body: str) -> str:
     """Replace what screen readers stumble over.
 
