@@ -124,7 +124,7 @@ def test_a_character_that_is_no_token_is_named(line, said):
 
 
 def test_a_token_that_the_model_never_saw_is_named(tokenizer):
-    with pytest.raises(ValueError, match=r"does not know the token '\[1\*\]'"):
+    with pytest.raises(ValueError, match=r"knows no token '\[1\*\]'"):
         tokenizer.encode("[1*]C=C.O>>*CCO")
 
 

@@ -189,7 +189,7 @@ class ReactionTokenizer:
         tokens = [CLS, *(tokenize(reaction) if isinstance(reaction, str) else reaction), SEP]
         for token in tokens:
             if token not in self.numbers:
-                raise ValueError(f"the model does not know the token {token!r}: it was not in its training data")
+                raise ValueError(f"the model knows no token {token!r}: it is not in its vocabulary")
         if len(tokens) > LONGEST:
             raise ValueError(f"a reaction must have at most {LONGEST} tokens with [CLS] and [SEP], found {len(tokens)}")
         return torch.tensor([self.numbers[token] for token in tokens])
