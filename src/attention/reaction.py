@@ -144,7 +144,8 @@ class ReactionModel(nn.Module):
                 f"{found[:8]}, not with {FINGERPRINT[:8]}; pip install --no-deps --force-reinstall rxnmapper==0.4.3"
             )
         theirs = torch.load(path, map_location="cpu", weights_only=True)  # numbers alone: nothing in it is executed
-        model = cls()
+        with torch.device("cpu"):  # whatever the default device is
+            model = cls()
         model.load_state_dict(renamed(theirs))
         return model.eval()
 
