@@ -45,7 +45,7 @@ ASKED = {
     "padding_mask": "5. Masking: why can’t it copy? › Padding",
     "MultiHeadAttention": "The package › MultiHeadAttention",
     "Vaswani": "Bibliography › Ashish Vaswani, Noam Shazeer, Niki Parmar and others, 2017",
-    "Why is there no order?": "6. Self-attention › No order at all",
+    "Why is there no order?": "6. Where Q, K, V come from › No order at all",
 }
 
 
