@@ -68,11 +68,8 @@ def add_to_context(app, pagename, templatename, context, doctree) -> None:
 
 def name_toggles(app, pagename, templatename, context, doctree) -> None:
     """Give the buttons in the contents, which open a chapter's further pages, the name that the theme leaves out."""
-    made = context.get("generate_toctree_html")
-    if made:
-        context["generate_toctree_html"] = lambda *given, **named: Markup(
-            str(made(*given, **named)).replace("<summary>", '<summary aria-label="More">')
-        )
+    if contents := context.get("generate_toctree_html"):
+        context["generate_toctree_html"] = lambda *given, **how: with_names(contents(*given, **how))
 
 
 def without_font_preloads(head: str) -> Markup:
@@ -82,6 +79,13 @@ def without_font_preloads(head: str) -> Markup:
     Markup('<meta><link href="a.css" />')
     """
     return Markup(re.sub(r'<link rel="preload" as="font"[^>]*>', "", head))
+
+
+def with_names(contents):
+    """The page's contents (of Beautiful Soup), whose folds have an arrow alone, with a name for each."""
+    for fold in contents.find_all("summary") if contents else ():
+        fold["aria-label"] = f"Below {fold.find_parent('li').a.get_text().strip()}"
+    return contents
 
 
 def readable(body: str) -> str:

@@ -200,7 +200,7 @@ def test_a_map_of_many_rows_is_made_to_fit(show):
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_a_chapter_opens_as_its_figures_readable_from_afar(browser, chapter):
-    window = browser.new_context(viewport=SCREEN)
+    window = browser.new_context(viewport=SCREEN, reduced_motion="reduce")  # a truth that grows is seen elsewhere
     page = window.new_page()
     complaints = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -216,9 +216,8 @@ def test_a_chapter_opens_as_its_figures_readable_from_afar(browser, chapter):
         assert page.evaluate(CUT) == [], name
         if page.locator(".presented[data-veiled]").count():
             page.keyboard.press("p")
-            page.wait_for_function("!document.querySelector('.presented[data-grows]')")
+            wait(page)
             assert page.evaluate(CUT) == [], name
-        wait(page)
         assert page.evaluate(SMALLEST) >= 27.5, name
         page.keyboard.press("PageDown")
     page.keyboard.press("Escape")
