@@ -12,21 +12,22 @@ from attention.exercises.exercise import PRIMES, Exercise, Mistake, Symptom, one
 # ------------------------------------------------------------------------------------------------ parts that merge
 
 
-def _merge_tables(one: Tensor, other: Tensor) -> Tensor:
+def _merged_answer(one: Tensor, other: Tensor) -> Tensor:
     rows = []
     for first, second in zip(one, other, strict=True):
         seen = [part for part in (first, second) if part[0] > -math.inf]
         if not seen:
-            rows.append(first + 0 * second.nan_to_num(neginf=0.0))
+            rows.append(0 * first[2:])
             continue
         largest = torch.stack([part[0] for part in seen]).amax()
-        sums = torch.stack([torch.exp(part[0] - largest) * part[1:] for part in seen]).sum(dim=0)
-        rows.append(torch.cat([largest.unsqueeze(0), sums]))
+        total, *mixture = sum(torch.exp(part[0] - largest) * part[1:] for part in seen)
+        rows.append(torch.stack(mixture) / total)
     return torch.stack(rows)
 
 
 def _draw_tables(generator: torch.Generator, sizes: Callable = primes, blind: tuple[float, ...] = (0.0, 0.0)) -> tuple:
-    queries, values = sizes(generator, 2)
+    queries, *widths = sizes(generator, 3)
+    values = next(width for width in widths if width + 2 != queries)
     return tuple(_table(generator, queries, values, share) for share in blind)
 
 
@@ -50,37 +51,43 @@ def _draw_far_apart(generator: torch.Generator) -> tuple:
     return one, other
 
 
-def _of_sums(gradient: Tensor) -> Tensor:
-    """Without the largest scores' own gradients: where they are equal, several are right."""
-    return gradient[:, 1:]
+def _of_the_seen(answers: Tensor) -> Tensor:
+    """Where a query sees nothing its zeros are right, however they came about."""
+    return torch.where((answers == 0).all(dim=1, keepdim=True), answers.detach(), answers)
 
 
-def _merged(one: Tensor, other: Tensor, keep: Callable, kept: slice = slice(1, None)) -> Tensor:
-    """The larger score, and sums of the parts of which ``kept`` is rescaled by ``keep(score, largest)``."""
+def _merged(one: Tensor, other: Tensor, of_total: Callable, of_mixture: Callable) -> Tensor:
+    """Both parts' totals and mixtures, each rescaled by a factor of a part's score and the larger one; divided."""
     largest = torch.maximum(one[:, :1], other[:, :1])
-    factors = [torch.ones_like(part[:, 1:]) for part in (one, other)]
-    columns = range(one.size(1) - 1)[slice(kept.start - 1, None if kept.stop is None else kept.stop - 1)]
-    chosen = torch.tensor([column in columns for column in range(one.size(1) - 1)])
-    shrunk = [torch.where(chosen, keep(part[:, :1], largest), f) for part, f in zip((one, other), factors, strict=True)]
-    return torch.cat([largest, shrunk[0] * one[:, 1:] + shrunk[1] * other[:, 1:]], dim=1)
+    total = sum(of_total(part[:, :1], largest) * part[:, 1:2] for part in (one, other))
+    mixture = sum(of_mixture(part[:, :1], largest) * part[:, 2:] for part in (one, other))
+    return _divided(mixture, total)
 
 
-def _finite(largest: Tensor) -> Tensor:
-    return largest.clamp(min=torch.finfo(largest.dtype).min)
+def _divided(mixture: Tensor, total: Tensor) -> Tensor:
+    return mixture / torch.where(total == 0, 1.0, total)
 
 
-def _shrink(scores: Tensor, largest: Tensor) -> Tensor:
+def _finite(scores: Tensor) -> Tensor:
+    return scores.clamp(min=torch.finfo(scores.dtype).min)
+
+
+def _shrunk(scores: Tensor, largest: Tensor) -> Tensor:
     return (scores - _finite(largest)).exp()
 
 
+def _kept(scores: Tensor, largest: Tensor) -> Tensor:
+    return torch.ones_like(scores)
+
+
 BLIND = (
-    "The parts merge, and a query that sees no key of either part gets NaN: −∞ − (−∞) is NaN. Before you subtract the "
-    "largest score, replace it by a finite number where it is −∞."
+    "The parts merge, and a query that sees no key of either part gets NaN. There −∞ − (−∞) is NaN, and so is 0 / 0: "
+    "put a finite number in the place of a largest score of −∞, and of a total of 0, before you use them."
 )
 
-merge_tables = Exercise(
-    "merge_tables",
-    _merge_tables,
+merged_answer = Exercise(
+    "merged_answer",
+    _merged_answer,
     _draw_tables,
     edges=(
         partial(_draw_tables, sizes=ones),
@@ -89,59 +96,61 @@ merge_tables = Exercise(
         partial(_draw_tables, blind=(1.0, 1.0)),
         _draw_far_apart,
     ),
-    gradient=_of_sums,
+    canonical=_of_the_seen,
     mistakes=(
         Mistake(
-            lambda one, other: _merged(one, other, lambda scores, largest: (scores - largest).exp()),
-            BLIND,
-        ),
-        Mistake(
-            lambda one, other: _merged(one, other, lambda scores, largest: torch.ones_like(scores)),
+            lambda one, other: _merged(one, other, _kept, _kept),
             "You add the totals and the mixtures as they are. Each was taken with its own largest score: first bring "
             "both to the larger one.",
         ),
         Mistake(
-            lambda one, other: _merged(one, other, _shrink, slice(1, 2)),
+            lambda one, other: _merged(one, other, _shrunk, _kept),
             "The totals are rescaled, and the mixtures are not. Both are sums of the same shares.",
         ),
         Mistake(
-            lambda one, other: _merged(one, other, _shrink, slice(2, None)),
+            lambda one, other: _merged(one, other, _kept, _shrunk),
             "The mixtures are rescaled, and the totals are not. Both are sums of the same shares.",
         ),
         Mistake(
-            lambda one, other: _merged(one, other, lambda scores, largest: (_finite(largest) - _finite(scores)).exp()),
-            "Your factor is upside down: e to the part's largest score minus the common one, which is at most 1.",
+            lambda one, other: (_divided(one[:, 2:], one[:, 1:2]) + _divided(other[:, 2:], other[:, 1:2])) / 2,
+            "You take the mean of two answers. A part with larger scores has more to say.",
         ),
         Mistake(
-            lambda one, other: torch.cat(
-                [
-                    torch.maximum(one[:, :1], other[:, :1]),
-                    one[:, 1:] * _shrink(other[:, :1], torch.maximum(one[:, :1], other[:, :1]))
-                    + other[:, 1:] * _shrink(one[:, :1], torch.maximum(one[:, :1], other[:, :1])),
-                ],
-                dim=1,
+            lambda one, other: _divided(
+                one[:, 1:2] * _divided(one[:, 2:], one[:, 1:2]) + other[:, 1:2] * _divided(other[:, 2:], other[:, 1:2]),
+                one[:, 1:2] + other[:, 1:2],
+            ),
+            "You add the totals and the mixtures as they are. Each was taken with its own largest score: first bring "
+            "both to the larger one.",
+        ),
+        Mistake(
+            lambda one, other: (
+                _merged(one, other, _kept, _kept) * 0
+                + sum(
+                    _shrunk(part[:, :1], torch.maximum(one[:, :1], other[:, :1])) * part[:, 2:] for part in (one, other)
+                )
+            ),
+            "This is the merged mixture. Divide it by the merged total.",
+        ),
+        Mistake(
+            lambda one, other: _divided(
+                _shrunk(other[:, :1], torch.maximum(one[:, :1], other[:, :1])) * one[:, 2:]
+                + _shrunk(one[:, :1], torch.maximum(one[:, :1], other[:, :1])) * other[:, 2:],
+                _shrunk(other[:, :1], torch.maximum(one[:, :1], other[:, :1])) * one[:, 1:2]
+                + _shrunk(one[:, :1], torch.maximum(one[:, :1], other[:, :1])) * other[:, 1:2],
             ),
             "You rescale each part by the other's factor.",
         ),
-        Mistake(
-            lambda one, other: _answered(_merged(one, other, _shrink)),
-            "This is the answer, the mixture divided by the total. Leave the division out: what is divided cannot be "
-            "merged with a third part.",
-        ),
     ),
     symptoms=(
-        Symptom(lambda found, expected: bool((found.isnan() & ~expected.isnan()).any()), BLIND),
         Symptom(
-            lambda found, expected: bool((found[:, 0] != expected[:, 0]).any()),
-            "The first column should be the larger of the two largest scores, query by query.",
+            lambda found, expected: bool((found.isnan() & (expected != 0)).any()),
+            "NaN, though the query sees a key. Either an exponential left the range of its dtype: subtract the larger of "
+            "the two largest scores first. Or the −∞ or the total of 0 of a part that it does not see came in.",
         ),
+        Symptom(lambda found, expected: bool((found.isnan() & (expected == 0)).any()), BLIND),
     ),
 )
-
-
-def _answered(table: Tensor) -> Tensor:
-    total = table[:, 1:2]
-    return torch.cat([table[:, :2], table[:, 2:] / total.masked_fill(total == 0, 1.0)], dim=1)
 
 
 # ------------------------------------------------------------------------------------------------ a cached step
