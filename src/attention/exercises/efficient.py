@@ -145,8 +145,8 @@ merged_answer = Exercise(
     symptoms=(
         Symptom(
             lambda found, expected: bool((found.isnan() & (expected != 0)).any()),
-            "NaN, though the query sees a key. Either an exponential left the range of its dtype: subtract the larger of "
-            "the two largest scores first. Or the −∞ or the total of 0 of a part that it does not see came in.",
+            "NaN, though the query sees a key. Either an exponential left the range of its dtype: subtract the larger "
+            "of the two largest scores first. Or the −∞ or the total of 0 of a part that it does not see came in.",
         ),
         Symptom(lambda found, expected: bool((found.isnan() & (expected == 0)).any()), BLIND),
     ),
