@@ -335,3 +335,67 @@ grouped_attention = Exercise(
         ),
     ),
 )
+
+
+# ------------------------------------------------------------------------------------------------ a linear recurrence
+
+
+def _linear_recurrence(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    answers = []
+    for number, asks in enumerate(query):
+        weights = torch.stack([(asks * each).sum() for each in key[: number + 1]])
+        answers.append((weights.unsqueeze(1) * value[: number + 1]).sum(0) / weights.sum())
+    return torch.stack(answers)
+
+
+def _draw_features(generator: torch.Generator, sizes: Callable = primes) -> tuple:
+    length, width, values = sizes(generator, 3)
+    features = (0.1 + torch.rand(length, width, generator=generator) for _ in range(2))
+    return *features, torch.randn(length, values, generator=generator)
+
+
+def _one_token(generator: torch.Generator) -> tuple:
+    query, key, value = _draw_features(generator)
+    return query[:1], key[:1], value[:1]
+
+
+def _regrouped(query: Tensor, key: Tensor, value: Tensor, sees: Callable) -> Tensor:
+    weights = query @ key.T * sees(torch.ones(len(query), len(key)))
+    return weights @ value / weights.sum(dim=1, keepdim=True)
+
+
+linear_recurrence = Exercise(
+    "linear_recurrence",
+    _linear_recurrence,
+    _draw_features,
+    edges=(partial(_draw_features, sizes=ones), _one_token),
+    mistakes=(
+        Mistake(
+            partial(_regrouped, sees=lambda pairs: pairs),
+            "Each of your tokens sees all tokens. A token's answer comes from the state after that token.",
+        ),
+        Mistake(
+            partial(_regrouped, sees=lambda pairs: pairs.tril(-1)),
+            "Your state lacks the token itself, and the first is 0 / 0: add the token first, then ask.",
+        ),
+        Mistake(
+            lambda query, key, value: (query @ key.T).tril() @ value,
+            "Divide by the sum of the weights: the query times the sum of the keys so far.",
+        ),
+        Mistake(
+            lambda query, key, value: (query @ key.T).tril() @ value / torch.arange(1.0, len(query) + 1).unsqueeze(1),
+            "You divide by the number of tokens. Divide by the sum of the weights.",
+        ),
+        Mistake(
+            lambda query, key, value: (query @ key.T).tril() @ value / (query @ key.T).sum(dim=1, keepdim=True),
+            "Your total counts the tokens that follow as well.",
+        ),
+        Mistake(
+            lambda query, key, value: (
+                (query @ key.T).masked_fill(torch.ones(len(query), len(key)).triu(1).bool(), -math.inf).softmax(1)
+                @ value
+            ),
+            "This is softmax attention. Here a weight is the dot product itself, without an exponential.",
+        ),
+    ),
+)
