@@ -8,6 +8,7 @@ import torch
 from tools.lecture import CHAPTERS, seen
 
 from attention import masked_softmax, scaled_dot_product_attention
+from attention.efficient import merge, partial
 
 COMPARISONS = {}
 
@@ -84,3 +85,17 @@ def softmax(names):
 # ------------------------------------------------------------------------------------------------ chapter 10
 
 # ------------------------------------------------------------------------------------------------ chapter 11
+
+# ------------------------------------------------------------------------------------------------ chapter 12
+
+
+@chapter(12)
+def merged(names):
+    scores, value = torch.randn(3, 5, 11), torch.randn(3, 11, 4)
+    parts = [names["part"](scores[..., keys], value[:, keys]) for keys in (slice(4), slice(4, 5), slice(5, None))]
+    ours = [partial(scores[..., keys], value[:, keys]) for keys in (slice(4), slice(4, 5), slice(5, None))]
+    largest, total, mixture = names["merge"](parts[2], names["merge"](parts[0], parts[1]))
+    expected = merge(merge(ours[0], ours[1]), ours[2])
+    torch.testing.assert_close(mixture / total, expected.answer())
+    torch.testing.assert_close((largest + total.log()).squeeze(-1), expected.log_total())
+    torch.testing.assert_close(mixture / total, masked_softmax(scores) @ value)
