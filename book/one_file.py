@@ -16,8 +16,8 @@ def softmax(scores, mask=None):  # chapters 4 and 5; True = may attend
         scores = scores.masked_fill(~mask, -math.inf)  # (…, L, S)
     low = torch.finfo(scores.dtype)
     largest = scores.amax(-1, keepdim=True).clamp(min=low.min)  # (…, L, 1)
-    powers = (scores - largest).exp()  # (…, L, S)
-    return powers / powers.sum(-1, keepdim=True).clamp(min=low.tiny)
+    exps = (scores - largest).exp()  # (…, L, S)
+    return exps / exps.sum(-1, keepdim=True).clamp(min=low.tiny)
 
 
 def attention_weights(query, key, mask=None):  # chapters 2 and 3
@@ -109,8 +109,8 @@ class Transformer(nn.Module):  # chapter 11; GPT-2's gelu is that by tanh
 
     def forward(self, ids):  # (B, L)
         L = ids.shape[1]
-        places = self.position_embedding.weight[:L]  # (L, E)
-        x = self.token_embedding(ids) + places  # (B, L, E)
+        positions = self.position_embedding.weight[:L]  # (L, E)
+        x = self.token_embedding(ids) + positions  # (B, L, E)
         for block in self.blocks:
             x = block(x, causal_mask(L))  # (B, L, E)
         return self.output(self.final_norm(x))  # (B, L, V)

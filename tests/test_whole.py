@@ -6,8 +6,24 @@ import nbformat
 import pytest
 import torch
 from tools.lecture import CHAPTERS, seen
+from torch import nn
+from torch.testing import assert_close
 
-from attention import masked_softmax, scaled_dot_product_attention
+from attention import (
+    AdditiveAttention,
+    Decoder,
+    MultiHeadAttention,
+    Transformer,
+    alibi_bias,
+    attention_weights,
+    causal_mask,
+    masked_softmax,
+    nadaraya_watson,
+    padding_mask,
+    rotate,
+    scaled_dot_product_attention,
+    sinusoidal_positions,
+)
 from attention.efficient import merge, partial
 
 COMPARISONS = {}
@@ -48,7 +64,26 @@ def test_the_whole_runs_by_itself_and_agrees(path):
 
 # ------------------------------------------------------------------------------------------------ chapter 1
 
+
+@chapter(1)
+def _(whole):
+    inputs = torch.randn(2, 3, 7, 5), torch.randn(2, 3, 11, 5), torch.randn(2, 3, 11, 13)
+    torch.testing.assert_close(whole["attention"](*inputs), scaled_dot_product_attention(*inputs))
+
+
 # ------------------------------------------------------------------------------------------------ chapter 2
+
+
+@chapter(2)
+def _(whole):
+    Q, K, W = torch.randn(2, 7, 5), torch.randn(2, 11, 5), torch.randn(5, 5)
+    weights = whole["dot_product"](Q, K).softmax(-1)
+    assert_close = torch.testing.assert_close
+    assert_close(weights, attention_weights(Q, K, scale=1.0))
+    assert_close(whole["cosine"](Q, K), torch.cosine_similarity(Q[:, :, None], K[:, None], dim=-1))
+    assert_close(whole["distance"](Q, K), -0.5 * (Q[:, :, None] - K[:, None]).square().sum(-1))
+    assert_close(whole["bilinear"](Q, K, W), torch.einsum("bld,de,bse->bls", Q, W, K))
+
 
 # ------------------------------------------------------------------------------------------------ chapter 3
 
@@ -74,17 +109,111 @@ def softmax(names):
 
 # ------------------------------------------------------------------------------------------------ chapter 5
 
+
+@chapter(5)
+def masking(names):
+    lengths = torch.tensor([7, 4, 1])
+    query, key, value = torch.randn(3, 7, 5), torch.randn(3, 7, 5), torch.randn(3, 7, 2)
+    layer = names["CausalAttention"](longest=11)
+    visible = causal_mask(7) & padding_mask(lengths, 7)
+    expected = scaled_dot_product_attention(query, key, value, visible)
+    valid = torch.arange(7) < lengths[:, None]
+    torch.testing.assert_close(layer(query, key, value, valid), expected)
+    assert not list(layer.parameters())
+    assert not layer.state_dict()
+    scores = torch.randn(3, 7, 7)
+    torch.testing.assert_close(names["masked_softmax"](scores, visible), masked_softmax(scores, visible))
+
+
 # ------------------------------------------------------------------------------------------------ chapter 6
+
+
+@chapter(6)
+def self_attention(names):
+    layer = names["SelfAttention"](width=7, query_width=3, value_width=5)
+    x = torch.randn(2, 11, 7)
+    parts = [x @ linear.weight.T for linear in (layer.query, layer.key, layer.value)]
+    torch.testing.assert_close(layer(x), scaled_dot_product_attention(*parts))
+    mask = causal_mask(11)
+    torch.testing.assert_close(layer(x, mask), scaled_dot_product_attention(*parts, mask))
+
 
 # ------------------------------------------------------------------------------------------------ chapter 7
 
+
+@chapter(7)
+def many_heads(names):
+    layer, package = names["MultiHead"](12, 3), MultiHeadAttention(12, 3)
+    package.load_state_dict(layer.state_dict())
+    query, source, mask = torch.randn(2, 5, 12), torch.randn(2, 7, 12), torch.rand(2, 1, 5, 7) < 0.5
+    mask[..., 0] = True  # a key for each query
+    for own in (None, mask):
+        torch.testing.assert_close(layer(query, source, source, own), package(query, source, source, own)[0])
+    theirs = nn.MultiheadAttention(12, 3, batch_first=True)
+    nn.init.normal_(theirs.in_proj_bias)
+    layer.load_state_dict(MultiHeadAttention.from_torch(theirs).state_dict())
+    torch.testing.assert_close(layer(query, source, source), theirs(query, source, source)[0])
+
+
 # ------------------------------------------------------------------------------------------------ chapter 8
+
+
+@chapter(8)
+def three_ways(names):
+    x = torch.randn(2, 3, 7, 10)
+    torch.testing.assert_close(names["sinusoidal_positions"](7, 10), sinusoidal_positions(7, 10))
+    torch.testing.assert_close(names["rotate"](x), rotate(x))
+    torch.testing.assert_close(names["rotate"](x, base=500.0), rotate(x, base=500.0))
+    torch.testing.assert_close(names["alibi_bias"](4, 7), alibi_bias(4, 7))
+
 
 # ------------------------------------------------------------------------------------------------ chapter 9
 
+
+@chapter(9)
+def kernel_regression(names):
+    query, key, value = torch.randn(5, 3), torch.randn(7, 3), torch.randn(7)
+    expected = nadaraya_watson(query, key, value, bandwidth=0.7)
+    torch.testing.assert_close(names["kernel_regression"](query, key, value, 0.7), expected)
+    expected = nadaraya_watson(query, key, value, bandwidth=3**0.25)
+    torch.testing.assert_close(names["by_dot_product"](query, key, value), expected)
+
+
 # ------------------------------------------------------------------------------------------------ chapter 10
 
+
+@chapter(10)
+def look_back(names):
+    mine = names["LookBack"](11, 6)
+    theirs = Decoder(11, 6, AdditiveAttention(6, 6, 6))
+    learned = {
+        name.removeprefix("attention.").replace("_l0", ""): weight for name, weight in theirs.state_dict().items()
+    }
+    mine.load_state_dict(learned)
+    token, state, states = torch.tensor([1, 4, 7]), torch.randn(3, 6), torch.randn(3, 5, 6)
+    logits, hidden, weights = theirs.step(token, state[None], states)
+    found = mine(token, state, states)
+    torch.testing.assert_close(found[0], logits)
+    torch.testing.assert_close(found[1], hidden[0])
+    torch.testing.assert_close(found[2][..., 0], weights)
+
+
 # ------------------------------------------------------------------------------------------------ chapter 11
+
+
+@chapter(11)
+def a_transformer(names):
+    model = Transformer(11, 12, num_heads=3, num_layers=2, max_length=7, embed_std=1.0)
+    blocks = [names["Block"](12, 3) for _ in model.blocks]
+    for block, ours in zip(model.blocks, blocks, strict=True):
+        nn.init.normal_(ours.attend.in_proj_bias)
+        block.attend = MultiHeadAttention.from_torch(ours.attend)
+        block.before_attend, block.before_feed_forward = ours.norm_1, ours.norm_2
+        block.feed_forward.up, block.feed_forward.down = ours.up, ours.down
+    ids = torch.randint(11, (3, 5))
+    logits = names["transformer"](ids, model.token_embedding, model.position_embedding, blocks, model.final_norm)
+    assert_close(logits, model(ids))
+
 
 # ------------------------------------------------------------------------------------------------ chapter 12
 

@@ -8,7 +8,6 @@ from conftest import BOOK
 
 SCREEN = {"width": 1920, "height": 1080}
 CHAPTERS = ["02-scores", "04-softmax", "05-masking", "08-positions", "09-kernel-regression"]
-CROWDED = {"adding"}  # a diagram as high as the screen, with words that are smaller then
 
 CUT = """() => {
     const shown = document.querySelector('.presented');
@@ -219,7 +218,7 @@ def test_a_chapter_opens_as_its_figures_readable_from_afar(browser, chapter):
             page.wait_for_function("!document.querySelector('.presented[data-grows]')")
             assert page.evaluate(CUT) == [], name
         wait(page)
-        assert page.evaluate(SMALLEST) >= (18 if name in CROWDED else 27.5), name
+        assert page.evaluate(SMALLEST) >= 27.5, name
         page.keyboard.press("PageDown")
     page.keyboard.press("Escape")
     assert page.locator(".presented").count() == 0

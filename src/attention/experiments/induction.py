@@ -57,8 +57,9 @@ def make(kind: str) -> Transformer:
     """The model: two blocks of attention alone, with an output of its own and embeddings of standard deviation 1.
 
     Args:
-        kind: ``"learned"``, ``"rotary"`` or ``"none"`` for its positions; ``"pinned"`` and ``"fixed"`` have learned
-            ones, and are trained with a head that looks one back from the start, and on loops of one length.
+        kind: ``"learned"``, ``"rotary"`` or ``"none"`` for its positions; ``"pinned"``, ``"barred"`` and ``"fixed"``
+            have learned ones, and are trained with a head that looks one back from the start, with a first block that
+            cannot look one back, and on loops of one length.
     """
     positions = {"rotary": "rotary", "none": None}.get(kind, "learned")
     options = {"feed_forward": None, "tied": False, "embed_std": 1.0}
@@ -80,13 +81,19 @@ def pin(heads: list[int], back: int, length: int) -> Tensor:
     return mask
 
 
+def bar(length: int) -> Tensor:
+    """A mask (1, 1, L, L) under which no head sees the token right before; the first token still sees itself."""
+    positions = torch.arange(length)
+    return (positions[:, None] - 1 != positions)[None, None]
+
+
 def learn(
     settings: dict, device: torch.device, steps: int | None = None, measured: tuple | None = None
 ) -> tuple[Transformer, list[float], list[dict]]:
     """Train a model on the next token, in double precision, so that all processors come to the same.
 
     Args:
-        settings: one of ``RUNS``.
+        settings: one of ``RUNS``, or of :mod:`attention.experiments.plans`.
         device: where to train it.
         steps: how many; ``STEPS`` when not given.
         measured: tokens and periods on which :func:`measure` looks at it every 20 steps, from 0 to the end.
@@ -99,7 +106,10 @@ def learn(
     generator = torch.Generator().manual_seed(settings["seed"])
     optimizer = torch.optim.Adam(model.parameters(), RATE, betas=(0.9, 0.99))
     periods = (12, 12) if settings["kind"] == "fixed" else PERIODS
-    masks = {0: pin([0], 1, LENGTH).to(device)} if settings["kind"] == "pinned" else None
+    masks = {
+        "pinned": {0: pin([0], 1, LENGTH).to(device)},
+        "barred": {0: bar(LENGTH).to(device)},
+    }.get(settings["kind"])
     losses, history = [], []
     steps = STEPS if steps is None else steps
     for step in range(steps):
