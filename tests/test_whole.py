@@ -25,11 +25,8 @@ from attention import (
     scaled_dot_product_attention,
     sinusoidal_positions,
 )
-<<<<<<< HEAD
-from attention.reaction import shares
-=======
 from attention.efficient import merge, partial
->>>>>>> main
+from attention.reaction import shares
 
 COMPARISONS = {}
 
@@ -220,7 +217,21 @@ def a_transformer(names):
     assert_close(logits, model(ids))
 
 
-<<<<<<< HEAD
+# ------------------------------------------------------------------------------------------------ chapter 12
+
+
+@chapter(12)
+def merged(names):
+    scores, value = torch.randn(3, 5, 11), torch.randn(3, 11, 4)
+    parts = [names["part"](scores[..., keys], value[:, keys]) for keys in (slice(4), slice(4, 5), slice(5, None))]
+    ours = [partial(scores[..., keys], value[:, keys]) for keys in (slice(4), slice(4, 5), slice(5, None))]
+    largest, total, mixture = names["merge"](parts[2], names["merge"](parts[0], parts[1]))
+    expected = merge(merge(ours[0], ours[1]), ours[2])
+    torch.testing.assert_close(mixture / total, expected.answer())
+    torch.testing.assert_close((largest + total.log()).squeeze(-1), expected.log_total())
+    torch.testing.assert_close(mixture / total, masked_softmax(scores) @ value)
+
+
 # ------------------------------------------------------------------------------------------------ chapter 13
 
 
@@ -235,18 +246,3 @@ def a_head_that_follows(names):
         best = [max(range(4), key=row.__getitem__) for row in table[place].tolist()]
         assert keeps[place].tolist() == [same[i, j].item() for i, j in enumerate(best)]
         assert follows[place].tolist() == [same[i, j].item() and best.count(j) == 1 for i, j in enumerate(best)]
-=======
-# ------------------------------------------------------------------------------------------------ chapter 12
-
-
-@chapter(12)
-def merged(names):
-    scores, value = torch.randn(3, 5, 11), torch.randn(3, 11, 4)
-    parts = [names["part"](scores[..., keys], value[:, keys]) for keys in (slice(4), slice(4, 5), slice(5, None))]
-    ours = [partial(scores[..., keys], value[:, keys]) for keys in (slice(4), slice(4, 5), slice(5, None))]
-    largest, total, mixture = names["merge"](parts[2], names["merge"](parts[0], parts[1]))
-    expected = merge(merge(ours[0], ours[1]), ours[2])
-    torch.testing.assert_close(mixture / total, expected.answer())
-    torch.testing.assert_close((largest + total.log()).squeeze(-1), expected.log_total())
-    torch.testing.assert_close(mixture / total, masked_softmax(scores) @ value)
->>>>>>> main
