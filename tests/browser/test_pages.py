@@ -265,6 +265,19 @@ def test_every_link_to_a_state_sets_it_and_loses_no_sentence(returned, name):
         assert is_seen, address
 
 
+COVERED = """() => [...document.querySelectorAll('attention-explorer .tools button, .with-figure > details > summary')]
+    .filter((part) => part.checkVisibility({visibilityProperty: true})).filter((part) => {
+        part.scrollIntoView({block: 'center', behavior: 'instant'});
+        const {left, top, width, height} = part.getBoundingClientRect();
+        return !part.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+    }).map((part) => `${part.closest('.cell')?.querySelector('attention-explorer')?.id}: ${part.textContent}`)"""
+
+
+@every_moving
+def test_nothing_covers_what_stands_at_a_figure_s_foot(returned, name):
+    assert returned(name).page.evaluate(COVERED) == []
+
+
 # ------------------------------------------------------------------------------------------------ numbers and places
 
 
