@@ -264,7 +264,7 @@ safe_softmax = Exercise(
 )
 
 
-FAINT = 1e-12  # of an output: far above its rounding in float64
+FAINT = 1e-10  # of an output: far above its rounding in float64, and that of a sum
 SMALL = 2.0**-40  # times an output: what is faint is then far below every tolerance
 
 

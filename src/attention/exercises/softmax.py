@@ -228,7 +228,7 @@ def _draw_far_lookup(generator: torch.Generator) -> tuple:
     line = torch.nn.functional.normalize(torch.randn(width, generator=generator), dim=0)
     steps = 1 + torch.randperm(keys, generator=generator)
     sign = 1 - 2 * torch.randint(2, (), generator=generator)
-    return 200 * sign * line, 200 * steps[:, None] * line, torch.randn(keys, generator=generator)
+    return 4e4 * keys * sign * line, steps[:, None] / keys * line, torch.randn(keys, generator=generator)
 
 
 def _pulled(query: Tensor, key: Tensor, value: Tensor, scale: float | None = None) -> Tensor:
