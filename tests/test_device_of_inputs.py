@@ -107,6 +107,21 @@ CASES = {
             points(B, L, D), points(S, D), points(S, 2), hidden(L, S), dropout_p=0.1, is_causal=True
         )
     ),
+    "streaming_attention": lambda: (
+        lambda: attention.streaming_attention(
+            points(B, L, D),
+            points(S, D),
+            points(S, 2),
+            hidden(L, S),
+            is_causal=True,
+            attn_bias=points(L, S),
+            block_size=2,
+        )
+    ),
+    "linear_attention": lambda: lambda: attention.linear_attention(points(L, D), points(S, D), points(S, 2)),
+    "linear_attention, causal": lambda: (
+        lambda: attention.linear_attention(points(L, D), points(L, D), points(L, 2), is_causal=True, block_size=2)
+    ),
     "causal_mask": lambda: lambda: attention.causal_mask(L, S, device=META),
     "window_mask": lambda: lambda: attention.window_mask(L, 2, device=META),
     "padding_mask": lambda: lambda: attention.padding_mask(torch.empty(B, dtype=torch.int64, device=META), S),

@@ -16,6 +16,7 @@ from torch import Tensor
 from attention import exercises, masked_softmax
 from attention.exercises import (
     dictionary,
+    efficient,
     kernel_regression,
     masking,
     multi_head,
@@ -544,7 +545,54 @@ def by_covariance(query, key, value):
     return ((weights * value) @ key - (weights @ value) * (weights @ key)) / math.sqrt(len(query))
 
 
+def merged_with(subtracted, divisor=lambda total: torch.where(total == 0, 1.0, total)):
+    """Two parts that are merged after a number of each row is subtracted from their largest scores."""
+
+    def answer(one, other):
+        shift = subtracted(one[:, :1], other[:, :1])
+        sums = sum((part[:, :1] - shift).exp() * part[:, 1:] for part in (one, other))
+        return sums[:, 1:] / divisor(sums[:, :1])
+
+    return answer
+
+
+def step_with(kept_first=True, diagonal=lambda kept: kept):
+    def answer(query, key, value, kept_key, kept_value):
+        parts = [(kept_key, kept_value), (key, value)] if kept_first else [(key, value), (kept_key, kept_value)]
+        keys, values = (torch.cat(each, dim=1) for each in zip(*parts, strict=True))
+        mask = torch.ones(key.size(1), keys.size(1)).tril(diagonal(kept_key.size(1))).bool()
+        return torch.nn.functional.scaled_dot_product_attention(query, keys, values, mask)
+
+    return answer
+
+
+def larger(one, other):
+    return torch.maximum(one, other).clamp(min=-1e30)
+
+
 REFUSED = {
+    "parts without a largest score": (efficient.merged_answer, merged_with(lambda one, other: 0.0), "left the range"),
+    "parts with one's largest score": (
+        efficient.merged_answer,
+        merged_with(lambda one, other: one.clamp(min=-1e30)),
+        "left the range",
+    ),
+    "blind parts": (efficient.merged_answer, merged_with(torch.maximum), "−∞ − (−∞)"),
+    "blind parts' total": (efficient.merged_answer, merged_with(larger, lambda total: total), "0 / 0"),
+    "blind parts, hidden": (
+        efficient.merged_answer,
+        lambda *parts: merged_with(torch.maximum)(*parts).nan_to_num(),
+        "gradients hold NaN",
+    ),
+    "the top left": (efficient.cached_step, step_with(diagonal=lambda kept: 0), "aligned at the top left"),
+    "the new in front": (efficient.cached_step, step_with(kept_first=False), "it gives"),
+    "heads in turns": (
+        efficient.grouped_attention,
+        lambda query, key, value: torch.nn.functional.scaled_dot_product_attention(
+            query, *(each.repeat(len(query) // len(key), 1, 1) for each in (key, value))
+        ),
+        "repeat_interleave",
+    ),
     "differences cut off": (softmax.stable_softmax, lambda s: normalised(shifted(s).clamp_min(-12).exp()), "tiny ones"),
     "an addend below": (
         softmax.stable_softmax,
@@ -740,6 +788,17 @@ REFUSED = {
     ),
 }
 ACCEPTED = {
+    "a total with a little more": (
+        efficient.merged_answer,
+        merged_with(larger, lambda total: total + 1e-12),
+    ),
+    "a step": (efficient.cached_step, step_with()),
+    "PyTorch's groups": (
+        efficient.grouped_attention,
+        lambda *heads: torch.nn.functional.scaled_dot_product_attention(
+            *(each.unsqueeze(0) for each in heads), enable_gqa=True
+        ).squeeze(0),
+    ),
     "a constant of 300": (dictionary.scores_from_weights, lambda weights: weights.log() + 300),
     "plain exponentials": (dictionary.weights_at, weights_with(lambda T: T)),
     "a line": (dictionary.lookup_on_a_line, on_a_line(lambda T: T)),

@@ -2,19 +2,20 @@
 
 import re
 from pathlib import Path
+from zipfile import ZipFile
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from tools import notebooks
 from tools.compare import Output
-from tools.handout import handout, write
+from tools.handout import handout, pack, write
 from tools.repository import site
 
 BOOK = Path(__file__).parent.parent / "book"
 NAMES = [path.relative_to(BOOK).as_posix() for path in notebooks.NOTEBOOKS]
 SITE = site()
-LINK = re.compile(r"\]\(([^)\s]+)\)")
+LINK = re.compile(r"\]\(([^)\s\\]+)\)")  # no formula
 
 
 @pytest.fixture(scope="module")
@@ -83,4 +84,12 @@ def test_it_runs_to_its_end_and_its_exercises_wait(folder):
     before = printed(read(path))
     notebooks.run(path)
     assert Output(printed(read(path))) == Output(before)
-    assert before.count("not attempted yet") == 2
+    assert before.count("not attempted yet") == 1
+
+
+def test_it_is_packed_into_one_file(folder):
+    packed = pack(folder, "softlookup-handout-2026.11.22")
+    assert packed.name == "softlookup-handout-2026.11.22.zip"
+    with ZipFile(packed) as file:
+        names = {name for name in file.namelist() if not name.endswith("/")}
+    assert names == {f"handout/{name}" for name in [*NAMES, "one_file.py"]}

@@ -1,8 +1,12 @@
 """The book's Sphinx extensions on pages of their own: text beside a figure, cards of works, what is searched."""
 
+import json
+
 from docutils import nodes
 from docutils.utils import new_document
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from pybtex.database import parse_string
+from tools import cards
 from tools.beside import FiguresBeside
 from tools.citations import card
 from tools.sections import formula, sections
@@ -97,3 +101,29 @@ def test_sections_hold_their_own_text_alone():
         ("", "Outer", "above Why?"),
         ("inner", "Inner", "below"),
     ]
+
+
+def chapter(*panels: dict):
+    """A chapter's notebook, with a figure of these panels."""
+    page = f'<script type="application/json">{json.dumps({"panels": panels})}</script>'
+    head = "# 4. A *title*\n\nText, **a word**. **Why does $Q$\nask $K^\\top$?** And **why?**"
+    shown = new_output("display_data", {"text/html": page})
+    return new_notebook(cells=[new_markdown_cell(head), new_code_cell("", outputs=[shown])])
+
+
+def box(name: str, row: int, column: int, lit: bool) -> dict:
+    return {"name": name, "row": row, "column": column, "label": f"{name}<", "color": "key", "lit": lit}
+
+
+def test_the_card_at_a_chapter_s_end_shows_the_next_one():
+    boxes = {"items": [[box("a", 0, 1, True), box("b", 1, 2, False)], []]}
+    arrows = {"items": [[{"from": "a", "to": "b", "lit": True}], []]}
+    card = cards.card(chapter({"kind": "bars"}, {"kind": "diagram", "fields": {"boxes": boxes, "arrows": arrows}}))
+    assert card.title == "4. A title"
+    assert card.question == "Why does Q ask Kᵀ?"
+    assert card.minutes == 0  # of a dozen words
+    assert [card.picture.count(part) for part in ("<rect", "<path", "a&lt;", "var(--al-key)")] == [2, 1, 1, 2]
+
+
+def test_a_chapter_without_a_diagram_has_a_card_without_a_picture():
+    assert cards.card(chapter({"kind": "bars"})).picture == ""

@@ -24,6 +24,7 @@ from attention import (
     scaled_dot_product_attention,
     sinusoidal_positions,
 )
+from attention.efficient import merge, partial
 
 COMPARISONS = {}
 
@@ -212,3 +213,18 @@ def a_transformer(names):
     ids = torch.randint(11, (3, 5))
     logits = names["transformer"](ids, model.token_embedding, model.position_embedding, blocks, model.final_norm)
     assert_close(logits, model(ids))
+
+
+# ------------------------------------------------------------------------------------------------ chapter 12
+
+
+@chapter(12)
+def merged(names):
+    scores, value = torch.randn(3, 5, 11), torch.randn(3, 11, 4)
+    parts = [names["part"](scores[..., keys], value[:, keys]) for keys in (slice(4), slice(4, 5), slice(5, None))]
+    ours = [partial(scores[..., keys], value[:, keys]) for keys in (slice(4), slice(4, 5), slice(5, None))]
+    largest, total, mixture = names["merge"](parts[2], names["merge"](parts[0], parts[1]))
+    expected = merge(merge(ours[0], ours[1]), ours[2])
+    torch.testing.assert_close(mixture / total, expected.answer())
+    torch.testing.assert_close((largest + total.log()).squeeze(-1), expected.log_total())
+    torch.testing.assert_close(mixture / total, masked_softmax(scores) @ value)

@@ -34,7 +34,7 @@ def test_a_release_checks_its_tag_tests_makes_and_attaches():
     runs = [step["run"] for step in RELEASE["jobs"]["release"]["steps"] if "run" in step]
     assert runs[0].startswith("python -m tools.edition")  # on any Python: nothing is installed yet
     made = [re.fullmatch(r"make (\w+)( PAPER=letter)?", run)[1] for run in runs if run.startswith("make")]
-    assert made == ["archive", "pdf", "package"]
+    assert made == ["archive", "pdf", "handout", "package"]
     assert runs.index(".ci/run") < runs.index("make archive")
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert all(f"\n{target}: " in makefile for target in made)

@@ -4,9 +4,11 @@ import re
 import shutil
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import quote
 
 from docutils import nodes
 from markupsafe import Markup
+from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
 
 from tools import page_front
@@ -22,6 +24,7 @@ def setup(app):
     app.connect("builder-inited", page_front.write)
     app.add_transform(LinksToStates)
     app.connect("html-page-context", add_to_context)
+    app.connect("html-page-context", name_toggles, priority=900)  # when the theme has made its contents
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -38,7 +41,8 @@ def copy_mathjax(app) -> None:
 class LinksToStates(SphinxTransform):
     """Leave links such as ``#lookup?temperature=0.05`` to the explorer: they name no place in the text.
 
-    Their class makes them look like what they are (``book/_front/text.css``).
+    Their class makes them look like what they are (``book/_front/text.css``). ``03-scaling.ipynb#widen?width=4`` leads
+    to a state of a figure on another page.
     """
 
     default_priority = 800  # before MyST looks for the places
@@ -48,6 +52,11 @@ class LinksToStates(SphinxTransform):
             if re.match(r"#[\w-]+\?", link.get("refuri", "")):
                 link.attributes.pop("id_link", None)
                 link["classes"].append("state")
+        for link in [*self.document.findall(addnodes.pending_xref)]:
+            if "?" in (link.get("reftargetid") or ""):
+                page = self.app.builder.get_relative_uri(self.env.docname, link["reftarget"])
+                state = f"{page}#{quote(link['reftargetid'], safe='?=&,')}"
+                link.replace_self(nodes.reference("", "", *link.children, refuri=state, internal=True))
 
 
 def add_to_context(app, pagename, templatename, context, doctree) -> None:
@@ -57,6 +66,12 @@ def add_to_context(app, pagename, templatename, context, doctree) -> None:
         context["body"] = light(readable(context["body"]))
 
 
+def name_toggles(app, pagename, templatename, context, doctree) -> None:
+    """Give the buttons in the contents, which open a chapter's further pages, the name that the theme leaves out."""
+    if contents := context.get("generate_toctree_html"):
+        context["generate_toctree_html"] = lambda *given, **how: with_names(contents(*given, **how))
+
+
 def without_font_preloads(head: str) -> Markup:
     """Leave out the links that ask for a font before the page needs it.
 
@@ -64,6 +79,13 @@ def without_font_preloads(head: str) -> Markup:
     Markup('<meta><link href="a.css" />')
     """
     return Markup(re.sub(r'<link rel="preload" as="font"[^>]*>', "", head))
+
+
+def with_names(contents):
+    """The page's contents (of Beautiful Soup), whose folds have an arrow alone, with a name for each."""
+    for fold in contents.find_all("summary") if contents else ():
+        fold["aria-label"] = f"Below {fold.find_parent('li').a.get_text().strip()}"
+    return contents
 
 
 def readable(body: str) -> str:

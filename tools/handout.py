@@ -1,4 +1,7 @@
-"""The notebooks for a class, without the exercises' solutions: ``make handout`` writes them to ``_build/handout``."""
+"""The notebooks for a class, without the exercises' solutions: ``make handout`` writes them to ``_build/handout``.
+
+It packs them too, into the file that a release offers for download.
+"""
 
 import re
 import shutil
@@ -7,6 +10,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from tools.edition import version
 from tools.notebooks import BOOK, NOTEBOOKS
 from tools.repository import site
 
@@ -37,6 +41,12 @@ def write(folder: Path) -> None:
     shutil.copy(BOOK / "one_file.py", folder)
 
 
+def pack(folder: Path, name: str) -> Path:
+    """Pack the folder into one file beside it, in which all lies in a folder of its own."""
+    return Path(shutil.make_archive(str(folder.parent / name), "zip", folder.parent, folder.name))
+
+
 if __name__ == "__main__":
     write(FOLDER)
-    print(f"The notebooks without solutions: {FOLDER}")
+    packed = pack(FOLDER, f"softlookup-handout-{version()}")
+    print(f"The notebooks without solutions: {FOLDER}, packed: {packed}")

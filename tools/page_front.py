@@ -32,7 +32,7 @@ def write(app) -> None:
     files = {
         "explorer.css": EXPLORER["stylesheet"]().replace(".attention-explorer", SHORT),
         "explorer.js": EXPLORER["script"](),
-        "softlookup.css": _joined(STYLES, "css"),
+        "softlookup.css": _joined(STYLES, "css").replace(".attention-explorer", SHORT),
         "softlookup.js": _wrapped(SCRIPTS),
         "find.js": _wrapped(("find",)),
     }

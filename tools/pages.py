@@ -50,8 +50,9 @@ def add_to_context(app, pagename, templatename, context, doctree) -> None:
     context["stumbled"] = stumbled(page=page, **app.edition)
     given = app.config.page_descriptions.get(pagename)
     title = doctree.next_node(nodes.title).astext()
+    said = f"{title}. {description(doctree)}" if MORE.match(pagename) else description(doctree)
     context["metatags"] = context.get("metatags", "") + metatags(
-        title, given or description(doctree), page, app.config.html_title, app.config.html_baseurl
+        title, given or said, page, app.config.html_title, app.config.html_baseurl
     )
     context |= neighbours(app, pagename)
     if CHAPTER.match(pagename):
@@ -121,10 +122,10 @@ def metatags(title: str, description: str, page: str, book: str, site: str) -> s
 
 def place(path: Path, count: int) -> str:
     """Where a chapter is in the course, and how long it takes: the instructors' page says how that is estimated."""
-    notebook = nbformat.read(path, as_version=4)
-    reading, everything = workload.minutes(workload.unfolded(notebook))[0], workload.minutes(notebook)[1]
-    said = f"Chapter {int(path.name[:2])} of {count} · about {reading} minutes to read"
-    return f"{said}, {everything} with the folds and the exercises"
+    load = workload.count(nbformat.read(path, as_version=4))
+    parts = f"text {load.text}, code {load.code}, figures {load.drawn}"
+    said = f"Chapter {int(path.name[:2])} of {count} · about {load.lecture} minutes ({parts})"
+    return f"{said} · {load.exercises} exercises, {load.practice} minutes"
 
 
 def stumbled(address: str, page: str, edition: str, commit: str) -> str:

@@ -2,29 +2,66 @@
 
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import nbformat
 from nbformat import NotebookNode
 
 FOLDS = re.compile("<details.*?</details>", re.DOTALL)
-FOLDED = {"hide-input", "hide-cell", "remove-input"}
+FOLDED = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
+HEADING = re.compile(r"^##? .*", re.MULTILINE)
+EXERCISE = re.compile(r"^### ", re.MULTILINE)
 BOOK = Path(__file__).parent.parent / "book"
 MARK = "<!-- workload -->"
 
 # Assumed, not measured: no class has been timed.
 WORDS_A_MINUTE = 120
 LINES_A_MINUTE = 12
-MINUTES_AN_EXPLORER = 3
+MINUTES_A_FIGURE = 3
 MINUTES_AN_EXERCISE = 10
 
 TABLE = f"""\
-Reading is taken at {WORDS_A_MINUTE} words a minute, formulas included, and {LINES_A_MINUTE} lines of code a minute, \
-with {MINUTES_AN_EXPLORER} minutes for each explorer; an exercise at {MINUTES_AN_EXERCISE} minutes. Times are rounded \
-to five minutes.
+Reading is taken at {WORDS_A_MINUTE} words a minute, formulas included, code at {LINES_A_MINUTE} lines a minute, a \
+figure at {MINUTES_A_FIGURE} minutes, an exercise at {MINUTES_AN_EXERCISE}. What is folded is not counted. Times are \
+rounded to five minutes.
 
-| Chapter | Words | Lines of code | Explorers | Exercises | Reading, min | With exercises, min |
+| Chapter | Words | Lines of code | Figures | Lecture, min | Exercises | Exercises, min |
 |---|---:|---:|---:|---:|---:|---:|
 """
+
+
+class Load(NamedTuple):
+    """What a chapter asks of its reader: its lecture without what is folded, and its exercises."""
+
+    words: int
+    lines: int
+    figures: int
+    exercises: int
+
+    @property
+    def text(self) -> int:
+        """The minutes for the words, as those below rounded to five."""
+        return 5 * round(self.words / WORDS_A_MINUTE / 5)
+
+    @property
+    def code(self) -> int:
+        """The minutes for the lines of code."""
+        return 5 * round(self.lines / LINES_A_MINUTE / 5)
+
+    @property
+    def drawn(self) -> int:
+        """The minutes for the figures."""
+        return 5 * round(self.figures * MINUTES_A_FIGURE / 5)
+
+    @property
+    def lecture(self) -> int:
+        """The minutes for all three."""
+        return self.text + self.code + self.drawn
+
+    @property
+    def practice(self) -> int:
+        """The minutes for the exercises."""
+        return self.exercises * MINUTES_AN_EXERCISE
 
 
 def setup(app):
@@ -45,33 +82,29 @@ def table() -> str:
     for path in sorted(BOOK.glob("[0-9]*.ipynb")):
         notebook = nbformat.read(path, as_version=4)
         title = notebook.cells[0].source.splitlines()[0].removeprefix("# ")
-        numbers = [*count(notebook), *minutes(notebook)]
+        load = count(notebook)
+        numbers = [load.words, load.lines, load.figures, load.lecture, load.exercises, load.practice]
         rows += f"| [{title}]({path.name}) | {' | '.join(map(str, numbers))} |\n"
     return TABLE + rows
 
 
-def minutes(notebook: NotebookNode) -> tuple[int, int]:
-    """How long a chapter takes to read, without the exercises and with them, rounded to five minutes."""
-    words, lines, explorers, exercises = count(notebook)
-    reading = words / WORDS_A_MINUTE + lines / LINES_A_MINUTE + explorers * MINUTES_AN_EXPLORER
-    return 5 * round(reading / 5), 5 * round((reading + exercises * MINUTES_AN_EXERCISE) / 5)
-
-
-def count(notebook: NotebookNode) -> tuple[int, int, int, int]:
-    """Words, lines of code, explorers and exercises; the set-up cell and the solutions do not count."""
-    words = lines = explorers = exercises = 0
-    for cell in notebook.cells:
-        tags = cell.metadata.get("tags", [])
+def count(notebook: NotebookNode) -> Load:
+    """Words, lines of code and figures of the lecture, and the exercises; what is folded does not count."""
+    words = lines = figures = exercises = 0
+    practising = False  # whether a cell stands under the heading "Exercises"
+    for cell in unfolded(notebook).cells:
         if cell.cell_type == "markdown":
-            words += len(cell.source.split())
-        elif "solution" in tags:
-            exercises += 1
-        elif "remove-cell" not in tags:
+            for part in re.split(r"(?m)^(?=##? )", cell.source):
+                heading = HEADING.match(part)
+                practising = heading[0] == "## Exercises" if heading else practising
+                exercises += practising * len(EXERCISE.findall(part))
+                words += (not practising) * len(part.split())
+        elif not practising:
             lines += sum(bool(line.strip()) for line in cell.source.splitlines())
-            explorers += sum(
+            figures += sum(
                 "<attention-explorer" in output.get("data", {}).get("text/html", "") for output in cell.outputs
             )
-    return words, lines, explorers, exercises
+    return Load(words, lines, figures, exercises)
 
 
 def unfolded(notebook: NotebookNode) -> NotebookNode:

@@ -30,8 +30,9 @@ function standBeside(group, figure) {
   }
   function dock(docks) {
     if (docks === isDocked()) return;
-    place.style.minHeight = docks ? `${place.offsetHeight}px` : "";
+    place.style.minHeight = docks ? `${place.getBoundingClientRect().height}px` : "";
     figure.classList.toggle("docked", docks);
+    document.documentElement.classList.toggle("with-docked", Boolean(document.querySelector(".docked")));
     open(false);
   }
   function look() {

@@ -1,6 +1,7 @@
 """A real Chromium, and the built book as a reader gets it: from disk and from a server on this machine."""
 
 import contextlib
+import re
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -17,15 +18,44 @@ ROOT = Path(__file__).parents[2]
 BOOK = ROOT / "_build" / "html"
 PAGES = sorted(path.relative_to(BOOK).as_posix() for path in (BOOK / "book").rglob("*.html"))
 
-LONGEST = ["test_pages.py", "test_pdf.py", "test_lab.py", "test_hand.py"]
+LONGEST = ["test_pdf.py", "test_lab.py", "test_reading.py", "test_hand.py"]
+LAST = "test_pages.py"  # page by page, which fills both workers to the end
+OF_A_PAGE = re.compile(r"\[(book/.*\.html)")
 
-UNDRAWN = """() => [...document.querySelectorAll('.math')].filter(
-    (math) => !math.querySelector('mjx-container') || math.querySelector('mjx-merror, [data-mjx-error]')).length"""
+UNDRAWN = """async () => {
+    await window.MathJax?.startup.promise;
+    return [...document.querySelectorAll('.math')].filter(
+        (math) => !math.querySelector('mjx-container') || math.querySelector('mjx-merror, [data-mjx-error]')).length;
+}"""
+
+
+def part_of(nodeid: str) -> str:
+    """What a worker is given as a whole: a file, and of the last file all that is tested of a page."""
+    page = OF_A_PAGE.search(nodeid)
+    return page[1] if page and LAST in nodeid else nodeid.partition("::")[0]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Of the parts of all tests, each worker takes the next one when it is done with another."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByParts(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return part_of(nodeid)
+
+    return ByParts(config, log)
 
 
 def pytest_collection_modifyitems(items):
-    """Begin with the longest files, so that no worker is left alone with one of them at the end."""
-    items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
+    """Begin with the longest files, and go through the last one page by page."""
+    files = [*LONGEST, "", LAST]
+
+    def place(item):
+        file = item.path.name if item.path.name in files else ""
+        return files.index(file), part_of(item.nodeid) if file == LAST else ""
+
+    items.sort(key=place)
 
 
 @pytest.fixture(scope="session")
@@ -105,32 +135,35 @@ def show(visit, tmp_path):
     return open_page
 
 
-# The tests of a page stand together, so that ``chapter`` opens it once in each window.
-every_page = pytest.mark.parametrize("name", PAGES, scope="module")
+# The tests of a page stand together, so that ``chapter`` opens it once at each address.
+every_page = pytest.mark.parametrize("name", PAGES)
 
 
 @pytest.fixture(scope="session")
 def chapter(browser: Browser, origins):
-    """Show a page of the book, its formulas drawn: ``chapter(name, where, width=…, theme=…)``.
+    """Show a page of the book, its formulas drawn: ``chapter(name, where, address="#figure?state", width=…, theme=…)``.
 
-    A window that shows the page already is left as it is; one that shows another page goes on to it, which takes half
-    the time of opening a fresh one.
+    A window that shows the page already is left as it is; one that shows another page, or this one at another address,
+    opens it, which takes half the time of opening a fresh window.
     """
     windows: dict[tuple, Visit] = {}
-    shown: dict[tuple, str] = {}
+    shown: dict[tuple, tuple[str, str]] = {}
 
-    def show(name: str, where: str = "disk", *, width: int = 1280, theme: str = "light") -> Visit:
-        window = (where, width, theme)
+    def show(name: str, where: str = "disk", *, address: str = "", **options) -> Visit:
+        window = (where, *sorted(options.items()))
         if window not in windows:
-            windows[window] = new_visit(browser, origins[where], width=width, theme=theme)
+            windows[window] = new_visit(browser, origins[where], **options)
         visit = windows[window]
-        if shown.get(window) != name:
+        before = shown.get(window, ("", ""))
+        if before != (name, address):
             shown.pop(window, None)
-            visit.abroad.clear()
-            visit.complaints.clear()
-            visit.page.goto(f"{origins[where]}/{name}")
-            visit.page.wait_for_function(f"({UNDRAWN})() === 0")
-            shown[window] = name
+            visit.page.goto("about:blank")  # so that the address of a state is opened, not only gone to
+            if before[0] != name:
+                visit.abroad.clear()
+                visit.complaints.clear()
+            visit.page.goto(f"{origins[where]}/{name}{address}")
+            assert visit.page.evaluate(UNDRAWN) == 0
+            shown[window] = (name, address)
         return visit
 
     yield show

@@ -7,8 +7,8 @@ from payloads import unpack
 
 SMALLEST = np.finfo(np.float32).tiny  # below it float32 keeps fewer digits
 SHOWN = """(element) => JSON.stringify([...element.querySelectorAll(
-    '[data-value], path.line, path.points, path.arrow, .diagram text, caption, figcaption')].map((part) =>
-    [part.dataset.value ?? part.textContent, part.hasAttribute('data-masked'), part.getAttribute('d')]))"""
+    '[data-value], .station, path.line, path.points, path.arrow, .diagram text, caption, figcaption')].map((part) =>
+    [part.dataset.value ?? part.dataset.when ?? part.textContent, 'masked' in part.dataset, part.getAttribute('d')]))"""
 STATE = """(element) => Object.fromEntries([...element.querySelectorAll('.control')].map((control) => {
     const input = control.querySelector('input, select');
     const name = control.querySelector('.name').textContent;
@@ -24,26 +24,42 @@ READ = f"(element) => [({STATE})(element), ({NUMBERS})(element)]"
 SHOW_ALL = "() => document.querySelectorAll('.choices .quiet').forEach((button) => button.click())"
 
 
+LIFT_AND_READ = f"""(element) => {{
+    element.querySelector('.choices .quiet')?.click();
+    return ({READ})(element);
+}}"""
+# Each slider that has an effect takes the focus in its turn; of what is shown then only a change matters.
+TAKE = f"""(element, number) => {{
+    const slider = element.querySelectorAll('.control:not([data-idle]) input[type=range]')[number];
+    if (!slider) return null;
+    slider.focus();
+    window.shownBefore = ({SHOWN})(element);
+    const isAtEnd = Number(slider.value) >= Number(slider.max);
+    return [slider.labels[0].textContent, isAtEnd ? 'Home' : 'ArrowRight', ({STATE})(element)];
+}}"""
+READ_AGAIN = f"(element) => [({READ})(element), ({SHOWN})(element) === window.shownBefore]"
+
+
 def move_and_compare(explorer: Locator, payload: dict) -> None:
     """Move each slider with the keyboard, and compare what is shown with the payload; first lift the veil.
 
     It goes by a step, or from its end to its beginning. A slider that has no effect in the state that a question was
     about, and says so, stays.
     """
-    explorer.evaluate("(element) => element.querySelector('.choices .quiet')?.click()")
-    compare(explorer.evaluate(READ), payload)
-    for slider in explorer.locator(".control:not([data-idle]) input[type=range]").all():
-        before, (stood, _) = explorer.evaluate(SHOWN), explorer.evaluate(READ)
-        slider.focus()
-        at_end = slider.evaluate("(input) => Number(input.value) >= Number(input.max)")
-        slider.press("Home" if at_end else "ArrowRight")
-        read = explorer.evaluate(READ)
+    explorer = explorer.element_handle()
+    compare(explorer.evaluate(LIFT_AND_READ), payload)
+    number = 0
+    while taken := explorer.evaluate(TAKE, number):
+        label, key, stood = taken
+        explorer.owner_frame().page.keyboard.press(key)
+        read, is_same = explorer.evaluate(READ_AGAIN)
         compare(read, payload)
-        if explorer.evaluate(SHOWN) == before:  # as it must be where nothing changes: a softmax under a shift
+        if is_same:  # as it must be where nothing changes: a softmax under a shift
             pairs = zip(computed(payload, stood), computed(payload, read[0]), strict=True)
             equal = [np.array_equal(one, other, equal_nan=True) for one, other in pairs]
-            assert equal, slider.evaluate("(input) => input.labels[0].textContent")
-            assert all(equal), slider.evaluate("(input) => input.labels[0].textContent")
+            assert equal, label
+            assert all(equal), label
+        number += 1
 
 
 def compare(read: list, payload: dict) -> None:

@@ -1,25 +1,67 @@
-"""Each page of the built book in a real browser, opened once in each of two windows.
+"""Each page of the built book under every hand: what is seen as it opens, and what a reader does there.
 
-A page is checked as it was loaded first, then its sliders are moved; what it asked for and complained of comes last.
+A page is opened three times. At a desk it is read by axe, gone through by keys, and its predictions are answered; then
+it is opened again at the address of a state, as by a reader who comes back through a link, and all of it is moved,
+pointed at and followed. On a phone, in the dark, it comes from a server. What it asked for and complained of is last.
 """
+
+import re
+from functools import lru_cache
+from urllib.parse import parse_qsl
 
 import nbformat
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from conftest import ROOT, every_page
-from explorers import SHOW_ALL, move_and_compare
+from conftest import BOOK, PAGES, ROOT, every_page
+from explorers import SHOW_ALL, STATE, move_and_compare
 from payloads import payloads
 
-LIGHT = {"where": "disk", "theme": "light"}
-PHONE = {"where": "server", "theme": "dark", "width": 360}
+DESK = {"where": "disk", "reduced_motion": "reduce"}  # so that nothing is still under way
+PHONE = {"where": "server", "theme": "dark", "width": 360, "has_touch": True, "is_mobile": True}
 DARK = {"where": "server", "theme": "dark"}  # for one page: its contents stand beside it, as on all pages
+
+
+@lru_cache
+def drawn(name: str) -> list[dict]:
+    """What the explorers of a page were built from."""
+    path = (ROOT / name).with_suffix(".ipynb")
+    return payloads(nbformat.read(path, as_version=4)) if path.exists() else []
+
+
+def shared(name: str) -> str:
+    """The address of the last state of the page's last figure that has a name and a control."""
+    named = [payload for payload in drawn(name) if payload.get("name") and payload["controls"]]
+    if not named:
+        return ""
+    control = named[-1]["controls"][0]
+    return f"#{named[-1]['name']}?{control['name']}={control['labels'][-1].replace(' ', '%20')}"
+
+
+# The pages with figures.
+MOVING = [name for name in PAGES if "<attention-explorer" in (BOOK / name).read_text(encoding="utf-8")]
+every_moving = pytest.mark.parametrize("name", MOVING)
+
+
+@pytest.fixture
+def opened(chapter):
+    """The page at a desk, as it was opened first."""
+    return lambda name: chapter(name, **DESK)
+
+
+@pytest.fixture
+def returned(chapter):
+    """The page at a desk, opened again at the address of a state."""
+    return lambda name: chapter(name, address=shared(name) or "#" * bool(drawn(name)), **DESK)
+
+
+# ------------------------------------------------------------------------------------------------ as it opens
 
 # The theme's own faults, which no option of it mends.
 THEME_FAULTS: dict[str, str] = {}
 
 # Axe would spend most of its time on words that look alike, and on the thousands of parts of code and formulas. It is
-# shown the first of those that look alike; of code and formulas the others are no longer in the page.
+# shown the first of those that look alike; of code and formulas the others are out of the page until it is done.
 LEAVE_OUT_REPEATED = """() => {
     const looks = new Map();
     const look = (part) => {
@@ -37,9 +79,17 @@ LEAVE_OUT_REPEATED = """() => {
     const all = (formula) => [...new Set([formula, ...formula.querySelectorAll('[style]')].map(look))].join();
     const formulas = repeated(document.querySelectorAll('mjx-container'), all);
     const words = repeated(document.querySelectorAll('pre span:not(:has(*)), code span, dt span:not(:has(*))'), look);
-    for (const [formula] of formulas) formula.replaceWith('a formula');
-    for (const [word] of words) word.replaceWith(word.textContent);
+    window.leftOut = [];
+    for (const [part] of [...formulas, ...words]) {
+        const standIn = document.createTextNode(part.matches('mjx-container') ? 'a formula' : part.textContent);
+        part.replaceWith(standIn);
+        window.leftOut.push([standIn, part]);
+    }
     for (const [part] of repeated(document.body.querySelectorAll('*'), look)) part.dataset.repeated = '';
+}"""
+PUT_BACK = """() => {
+    for (const [standIn, part] of window.leftOut.reverse()) standIn.replaceWith(part);
+    for (const part of document.querySelectorAll('[data-repeated]')) delete part.dataset.repeated;
 }"""
 CONTRAST = "axe.configure({rules: [{id: 'color-contrast', selector: '*:not([data-repeated])'}]})"
 AXE = Axe(f"{Axe().axe_script};\n{CONTRAST}")
@@ -51,6 +101,7 @@ CONTRAST_ALONE = {"runOnly": ["color-contrast"]}  # a theme changes nothing else
 def serious_faults(page, rules):
     page.evaluate(LEAVE_OUT_REPEATED)
     found = AXE.run(page, options=AXE_OPTIONS | rules)
+    page.evaluate(PUT_BACK)
     return [
         f"{fault['id']}: {node['html']}"
         for fault in found.response["violations"]
@@ -60,20 +111,8 @@ def serious_faults(page, rules):
 
 
 @every_page
-def test_axe_finds_nothing_serious(chapter, name):
-    assert serious_faults(chapter(name, **LIGHT).page, {}) == []
-
-
-@every_page
-def test_explorers_move_and_show_what_the_notebook_computed(chapter, name):
-    """When notebooks are tested, each is executed anew and must come to the outputs that are compared with here."""
-    path = (ROOT / name).with_suffix(".ipynb")
-    drawn = payloads(nbformat.read(path, as_version=4)) if path.exists() else []
-    elements = chapter(name, **LIGHT).page.locator("attention-explorer").all()
-    assert len(elements) == len(drawn)
-    assert bool(drawn) == path.exists()
-    for element, payload in zip(elements, drawn, strict=True):
-        move_and_compare(element, payload)
+def test_axe_finds_nothing_serious(opened, name):
+    assert serious_faults(opened(name).page, {}) == []
 
 
 @every_page
@@ -84,7 +123,6 @@ def test_page_fits_a_phone(chapter, name):
 
 @every_page
 def test_axe_finds_nothing_serious_in_the_dark(chapter, name):
-    """After the page's width was measured: where words look alike, only the first of them is left."""
     assert serious_faults(chapter(name, **PHONE).page, CONTRAST_ALONE) == []
 
 
@@ -92,28 +130,172 @@ def test_axe_finds_nothing_serious_in_the_contents_in_the_dark(chapter):
     assert serious_faults(chapter("book/index.html", **DARK).page, CONTRAST_ALONE) == []
 
 
+# ------------------------------------------------------------------------------------------------ keys
+
+AT_THE_START = """() => {
+    const all = [...document.querySelectorAll('attention-explorer :is(input, select, button, [tabindex="0"])')];
+    const isSeen = (each) => each.checkVisibility({visibilityProperty: true});
+    window.missed = new Set(all.filter((each) => !each.disabled && each.tabIndex >= 0 && isSeen(each)
+        && !each.closest('[inert]') && each.type !== 'radio'));
+    document.addEventListener('focusin', (event) => window.missed.delete(event.target));
+    const article = document.querySelector('article');
+    article.tabIndex = -1;
+    article.focus();
+    const stops = 'a[href], button, input, select, textarea, summary, [tabindex]:not([tabindex="-1"])';
+    return document.querySelectorAll(stops).length;
+}"""
+
+
+@every_moving
+def test_tab_reaches_every_control(opened, name):
+    page = opened(name).page
+    stops = page.evaluate(AT_THE_START)
+    for stop in range(stops):
+        page.keyboard.press("Tab")
+        if stop % 20 == 19 and page.evaluate("window.missed.size === 0"):
+            break
+    assert page.evaluate("[...window.missed].map((each) => each.outerHTML.slice(0, 120))") == []
+
+
+# ------------------------------------------------------------------------------------------------ predictions
+
+SENTENCES = re.compile(r"(Right|You said|You tapped|Your line|The answer is|The largest|It ).*\. .*[.!?]$")
+
+ANSWER_ALL = """() => [...document.querySelectorAll('attention-explorer[data-prediction]')].flatMap((explorer) => {
+    const again = explorer.querySelector('.after .quiet');
+    again?.click();
+    const parts = {option: '.choices button.pill', cell: '.tap', marker: '.drag', sketch: '.support'};
+    const pick = parts[explorer.dataset.veiled];
+    const count = explorer.querySelectorAll(pick).length;
+    return Array.from({length: count}, (_, i) => {
+        if (i) explorer.querySelector('.after .quiet').click();
+        const part = explorer.querySelectorAll(pick)[i];
+        if (part.matches('input')) {
+            part.value = part.max;
+            part.dispatchEvent(new Event('input', {bubbles: true}));
+            explorer.querySelector('.commit button').click();
+        } else part.click();
+        const verdict = explorer.querySelector('.verdict');
+        return [verdict.textContent, verdict === document.activeElement, 'veiled' in explorer.dataset];
+    });
+})"""
+VERDICTS = "() => [...document.querySelectorAll('.verdict')].map((verdict) => verdict.innerText)"
+COUNTED = "() => [...document.querySelectorAll('.place .predicted')].map((words) => words.textContent)"
+
+
+@every_page
+def test_every_prediction_of_the_book_takes_every_answer_and_keeps_the_last(opened, returned, name):
+    page = opened(name).page
+    asked = page.locator("attention-explorer[data-prediction]").count()
+    is_counted = asked > 0 and page.locator(".place").count() > 0
+    assert len(page.evaluate(COUNTED)) == is_counted
+    found = page.evaluate(ANSWER_ALL)
+    assert len(found) >= asked
+    for said, is_focused, is_veiled in found:
+        assert SENTENCES.match(said), said
+        assert (is_focused, is_veiled) == (True, False)
+    last = page.evaluate(VERDICTS)
+    assert len(last) == asked
+    everything = [f" · {asked} of {asked} predicted"] * is_counted
+    assert page.evaluate(COUNTED) == everything
+    page = returned(name).page
+    page.wait_for_function(f"(count) => ({VERDICTS})().filter(Boolean).length === count", arg=asked)
+    assert page.evaluate(VERDICTS) == last
+    assert page.evaluate(COUNTED) == everything
+    page.evaluate("localStorage.clear()")
+
+
+# ------------------------------------------------------------------------------------------------ a reader comes back
+
+WHOLLY_SEEN = """(name) => {
+    const { top, bottom, height } = document.getElementById(name).getBoundingClientRect();
+    return height > innerHeight - 60 ? top >= -1 && top < innerHeight / 2 : top >= -1 && bottom <= innerHeight + 1;
+}"""
+
+
+@every_moving
+def test_a_shared_state_is_opened_with_its_figure_wholly_on_screen(returned, name):
+    page = returned(name).page
+    address = shared(name)
+    if address:
+        figure, (control, label) = address[1:].split("?")[0], parse_qsl(address.split("?")[1])[0]
+        page.wait_for_function(WHOLLY_SEEN, arg=figure)
+        (payload,) = (payload for payload in drawn(name) if payload.get("name") == figure)
+        (spec,) = (spec for spec in payload["controls"] if spec["name"] == control)
+        assert page.locator(f"[id='{figure}']").evaluate(STATE)[spec["label"]] == label
+
+
+FOLLOW_ALL = f"""async () => {{
+    const settled = async () => {{
+        for (let [y, still] = [scrollY, 0]; still < 3; still = scrollY === y ? still + 1 : 0, y = scrollY)
+            await new Promise(requestAnimationFrame);
+    }};
+    const isSeen = ({{top, bottom}}) => top < innerHeight && bottom > 0;
+    const followed = [];
+    for (const link of document.querySelectorAll('article a[href^="#"][href*="?"]')) {{
+        link.scrollIntoView({{block: 'center', behavior: 'instant'}});
+        const {{left, top, width, height}} = link.getClientRects()[0];
+        const isOnTop = link.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+        link.click();
+        const [figure] = link.getAttribute('href').slice(1).split('?');
+        const state = ({STATE})(document.getElementById(figure));
+        await settled();
+        const back = document.querySelector('.al-back');
+        if (back?.checkVisibility()) back.click();
+        await settled();
+        followed.push([link.getAttribute('href'), isOnTop, state, isSeen(link.getBoundingClientRect())]);
+    }}
+    return followed;
+}}"""
+
+
+@every_moving
+def test_every_link_to_a_state_sets_it_and_loses_no_sentence(returned, name):
+    page = returned(name).page
+    specs = {payload["name"]: payload["controls"] for payload in drawn(name) if payload.get("name")}
+    page.locator("article details").evaluate_all("(folds) => folds.forEach((fold) => (fold.open = true))")
+    page.mouse.wheel(0, 1)  # the reader is here, and the page no longer scrolls by itself
+    for address, is_on_top, state, is_seen in page.evaluate(FOLLOW_ALL):
+        figure, query = address[1:].split("?", 1)
+        for control, label in parse_qsl(query, keep_blank_values=True):
+            (spec,) = (spec for spec in specs[figure] if spec["name"] == control)
+            place = spec["labels"].index(label) if label in spec["labels"] else spec["states"].index(float(label))
+            assert state[spec["label"]] == spec["labels"][place]
+        assert is_on_top, address
+        assert is_seen, address
+
+
+# ------------------------------------------------------------------------------------------------ numbers and places
+
+
+@every_page
+def test_explorers_move_and_show_what_the_notebook_computed(returned, name):
+    """When notebooks are tested, each is executed anew and must come to the outputs that are compared with here."""
+    elements = returned(name).page.locator("attention-explorer").all()
+    assert len(elements) == len(drawn(name))
+    for element, payload in zip(elements, drawn(name), strict=True):
+        move_and_compare(element, payload)
+
+
 STANDS_OUT = """() => [...document.querySelectorAll('attention-explorer, attention-explorer *')].filter((part) =>
     part.clientWidth && part.scrollWidth > part.clientWidth + 1
     && !part.matches('.bar:has(.drag), text')  // an end to drag is as wide as a finger; a text counts with its outline
-    && !part.matches('.bar:has(.drag), text')
     && getComputedStyle(part).overflowX === 'visible')
     .map((part) => `${part.tagName}.${part.className}: ${part.scrollWidth} in ${part.clientWidth}`)"""
 CUT_OFF = """() => [...document.querySelectorAll('attention-explorer svg text')].filter((text) => {
     const [own, all] = [text, text.ownerSVGElement].map((part) => part.getBoundingClientRect());
     return getComputedStyle(text).visibility === 'visible' && (own.right > all.right + 1 || own.left < all.left - 1);
 }).map((text) => text.textContent)"""
-
-
 TO_THE_END = """(end) => document.querySelectorAll('attention-explorer input[type=range]').forEach((slider) => {
     slider.value = slider[end];
     slider.dispatchEvent(new Event('input', {bubbles: true}));
 })"""
 
 
-@pytest.mark.parametrize("window", [PHONE, LIGHT], ids=["360", "1280"])
+@pytest.mark.parametrize("window", ["360", "1280"])
 @every_page
-def test_nothing_stands_out_of_an_explorer(chapter, name, window):
-    page = chapter(name, **window).page
+def test_nothing_stands_out_of_an_explorer(chapter, returned, name, window):
+    page = (returned(name) if window == "1280" else chapter(name, **PHONE)).page
     assert page.evaluate(STANDS_OUT) == []
     assert page.evaluate(CUT_OFF) == []
     page.evaluate(SHOW_ALL)
@@ -123,10 +305,121 @@ def test_nothing_stands_out_of_an_explorer(chapter, name, window):
         assert page.evaluate(CUT_OFF) == []
 
 
-@pytest.mark.parametrize("window", [LIGHT, PHONE], ids=["disk", "server"])
+# ------------------------------------------------------------------------------------------------ a finger
+
+# The tables whose last column is beyond the edge, each with that column's last cell.
+BEYOND = """() => [...document.querySelectorAll('attention-explorer .panel:has(table)')].map((panel) => ({
+    table: panel.querySelector('table'),
+    last: [...panel.querySelectorAll('thead th:last-child, tbody tr:last-child td:last-child')].at(-1),
+})).filter(({last}) => last?.getBoundingClientRect().right > innerWidth)"""
+BRING = """(number) => {
+    const {table} = window.wide[number];
+    table.scrollIntoView({block: 'center', inline: 'start', behavior: 'instant'});
+    const {top, width, height} = table.getBoundingClientRect();
+    return [top + height / 2, Math.ceil(width / 300)];
+}"""
+
+
+def swipe(page, y):
+    """Draw a finger to the left."""
+    session = page.context.new_cdp_session(page)
+    for kind, *at in ("touchStart", 340), *(("touchMove", x) for x in range(320, 0, -20)), ("touchEnd",):
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y} for x in at]})
+
+
+@every_moving
+def test_a_swipe_on_a_phone_reaches_every_last_column(chapter, name):
+    """Wide tables scroll under a finger; all others show their last column at once."""
+    page = chapter(name, **PHONE).page
+    for number in range(page.evaluate(f"() => (window.wide = ({BEYOND})()).length")):
+        y, swipes = page.evaluate(BRING, number)
+        for _ in range(swipes):
+            swipe(page, y)
+    missed = f"() => ({BEYOND})().map(({{last}}) => last.closest('attention-explorer').id)"
+    assert page.evaluate(missed) == []
+
+
+# ------------------------------------------------------------------------------------------------ pointing and dragging
+
+# Of the marks of each panel that are seen, the first, one in the middle and the last, and how faint each is.
+TO_BE_POINTED_AT = """() => {
+    const marks = 'tbody td[data-value], figure.tokens .token:not([aria-hidden]), .plane .points, .plane .arrowhead';
+    const isSeen = (mark) => mark.checkVisibility({visibilityProperty: true}) && mark.getBoundingClientRect().width;
+    const opacity = (mark) => {
+        let seen = 1;
+        for (let each = mark; each && each.tagName !== 'ATTENTION-EXPLORER'; each = each.parentElement)
+            seen *= Number(getComputedStyle(each).opacity);
+        return seen;
+    };
+    const some = [...document.querySelectorAll('attention-explorer .panel')].flatMap((panel) => {
+        const all = [...panel.querySelectorAll(marks)].filter(isSeen);
+        return all.length ? [...new Set([all[0], all[Math.floor(all.length / 2)], all.at(-1)])] : [];
+    });
+    const befores = some.map(opacity);
+    const fainter = [];
+    let at = -1;
+    let spoken = 0;
+    const look = () => {
+        if (at < 0) return;
+        if (opacity(some[at]) < befores[at]) fainter.push(some[at].outerHTML);
+        const readout = some[at].closest('attention-explorer').querySelector('.readout');
+        spoken += Boolean(readout?.textContent);
+    };
+    window.pointing = {
+        next() {
+            look();
+            const mark = some[++at];
+            mark?.scrollIntoView({block: 'nearest', inline: 'nearest', behavior: 'instant'});
+            const box = mark?.getBoundingClientRect();
+            return box && [box.left + box.width / 2, box.top + box.height / 2];
+        },
+        found: () => ({fainter, spoken, pointed: some.length, marks: document.querySelectorAll(marks).length}),
+    };
+}"""
+
+
+@every_moving
+def test_what_is_pointed_at_is_never_fainter_than_before(returned, name):
+    page = returned(name).page
+    page.mouse.move(0, 0)
+    page.evaluate(TO_BE_POINTED_AT)
+    while at := page.evaluate("window.pointing.next()"):
+        page.mouse.move(*at)
+    page.mouse.move(0, 0)
+    found = page.evaluate("window.pointing.found()")
+    assert found["fainter"] == []
+    assert found["pointed"] or not found["marks"]
+    assert found["spoken"] or not found["marks"]
+
+
+@every_moving
+def test_every_handle_moves_what_it_holds(returned, name):
+    page = returned(name).page
+    for explorer in page.locator("attention-explorer:has(.grip)").all():
+        for grip in explorer.locator(".grip").all():
+            if not grip.is_visible():
+                continue
+            grip.scroll_into_view_if_needed()
+            before = explorer.evaluate(STATE)
+            for dx, dy in ((60, 0), (-60, 0), (0, 60), (0, -60)):
+                at = grip.bounding_box()
+                x, y = at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
+                page.mouse.move(x, y)
+                page.mouse.down()
+                page.mouse.move(x + dx, y + dy, steps=6)
+                page.mouse.up()
+                if explorer.evaluate(STATE) != before:
+                    break
+            assert explorer.evaluate(STATE) != before, explorer.get_attribute("id")
+
+
+# ------------------------------------------------------------------------------------------------ in the end
+
+
+@pytest.mark.parametrize("window", [DESK, PHONE], ids=["disk", "server"])
 @every_page
-def test_page_asks_for_nothing_and_complains_of_nothing(chapter, name, window):
-    opened = chapter(name, **window)
-    opened.page.wait_for_timeout(100)  # for what a page asks for after it was loaded
-    assert opened.abroad == []
-    assert opened.complaints == []
+def test_page_asks_for_nothing_and_complains_of_nothing(chapter, returned, name, window):
+    """Neither as it was opened nor under any of the hands above."""
+    visit = returned(name) if window == DESK else chapter(name, **window)
+    assert visit.abroad == []
+    assert visit.complaints == []

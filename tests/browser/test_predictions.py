@@ -1,4 +1,4 @@
-"""Questions before a figure: asked, answered by every hand, kept, and answered in every way in every chapter."""
+"""Questions before a figure: asked, answered by every hand, and kept. Those of the book are in test_pages.py."""
 
 import re
 
@@ -7,7 +7,6 @@ import torch
 from playwright.sync_api import Locator, Page
 
 from attention.explorer import bars, cell, choice, curves, explore, heatmap, marker, sketch, tokens
-from conftest import every_page
 
 NAMES = ["apple", "banana", "chair"]
 HEATS = [0.5, 1.0, 4.0]
@@ -301,13 +300,16 @@ def test_several_largest_bars_are_all_right(show):
 
 
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])
-@every_kind
-def test_the_truth_grows_unless_the_reader_wants_no_motion(show, kind, motion):
-    page = show(asking(kind), reduced_motion=motion)
-    by_mouse(page, kind, True)
-    moving = page.locator(".panel").evaluate("panel => panel.getAnimations({subtree: true}).length")
-    assert (moving > 0) == (motion == "no-preference")
-    page.wait_for_function("!('grows' in document.querySelector('.attention-explorer').dataset)")
+def test_the_truth_grows_unless_the_reader_wants_no_motion(show, motion):
+    grown = []
+    for kind in ASKED:
+        page = show(asking(kind), reduced_motion=motion)
+        by_mouse(page, kind, True)
+        moving = page.locator(".panel").evaluate("panel => panel.getAnimations({subtree: true}).length")
+        assert (moving > 0) == (motion == "no-preference"), kind
+        grown.append(page)
+    for page in grown:  # all at the same time
+        page.wait_for_function("!('grows' in document.querySelector('.attention-explorer').dataset)")
 
 
 # ------------------------------------------------------------------------------------------------ kept
@@ -341,18 +343,18 @@ def test_who_does_not_guess_is_told_and_asked_after_a_reload(show, kind):
     assert page.locator(".attention-explorer").get_attribute("data-veiled")
 
 
-@pytest.mark.parametrize("kept", ["dog", [7, 7], [0], None, 99, [1, 2, 3], {"a": 1}, "{"], ids=str)
 @every_kind
-def test_a_guess_that_no_longer_fits_is_forgotten(show, kind, kept):
+def test_a_guess_that_no_longer_fits_is_forgotten(show, kind):
     page = show(asking(kind))
     question = ASKED[kind][1].question
-    page.evaluate(
-        "([question, guess]) => localStorage.setItem(`attention-guess:${location.pathname}#asked`,"
-        " guess === '{' ? guess : JSON.stringify({question, guess}))",
-        [question, kept],
-    )
-    page.reload()
-    assert page.locator(".attention-explorer").get_attribute("data-veiled")
+    for kept in ("dog", [7, 7], [0], None, 99, [1, 2, 3], {"a": 1}, "{"):
+        page.evaluate(
+            "([question, guess]) => localStorage.setItem(`attention-guess:${location.pathname}#asked`,"
+            " guess === '{' ? guess : JSON.stringify({question, guess}))",
+            [question, kept],
+        )
+        page.reload()
+        assert page.locator(".attention-explorer").get_attribute("data-veiled"), kept
 
 
 def test_a_guess_on_another_question_is_forgotten(show):
@@ -399,52 +401,3 @@ def test_a_guess_is_seen_in_the_state_that_was_asked_about_and_in_no_other(show)
     assert not guess.is_visible()
     page.locator(".controls select, .controls input").first.select_option("4.0")
     assert guess.is_visible()
-
-
-# ------------------------------------------------------------------------------------------------ in the book
-
-SENTENCES = re.compile(r"(Right|You said|You tapped|Your line|The answer is|The largest|It ).*\. .*[.!?]$")
-
-ANSWER_ALL = """() => [...document.querySelectorAll('attention-explorer[data-prediction]')].flatMap((explorer) => {
-    const again = explorer.querySelector('.after .quiet');
-    again?.click();
-    const parts = {option: '.choices button.pill', cell: '.tap', marker: '.drag', sketch: '.support'};
-    const pick = parts[explorer.dataset.veiled];
-    const count = explorer.querySelectorAll(pick).length;
-    return Array.from({length: count}, (_, i) => {
-        if (i) explorer.querySelector('.after .quiet').click();
-        const part = explorer.querySelectorAll(pick)[i];
-        if (part.matches('input')) {
-            part.value = part.max;
-            part.dispatchEvent(new Event('input', {bubbles: true}));
-            explorer.querySelector('.commit button').click();
-        } else part.click();
-        const verdict = explorer.querySelector('.verdict');
-        return [verdict.textContent, verdict === document.activeElement, 'veiled' in explorer.dataset];
-    });
-})"""
-
-
-@every_page
-def test_every_prediction_of_the_book_takes_every_answer(chapter, name):
-    opened = chapter(name)
-    page = opened.page
-    asked = page.locator("attention-explorer[data-prediction]").count()
-    counted = page.locator(".place .predicted")
-    is_counted = asked > 0 and page.locator(".place").count() > 0
-    assert counted.count() == is_counted
-    found = page.evaluate(ANSWER_ALL)
-    assert len(found) >= asked
-    for said, is_focused, is_veiled in found:
-        assert SENTENCES.match(said), said
-        assert (is_focused, is_veiled) == (True, False)
-    if asked:
-        last = page.locator(".verdict").all_inner_texts()
-        everything = [f" · {asked} of {asked} predicted"] * is_counted
-        assert counted.all_text_contents() == everything
-        page.reload()
-        assert page.locator(".verdict").all_inner_texts() == last
-        assert counted.all_text_contents() == everything
-        page.evaluate("localStorage.clear()")
-        page.reload()
-    assert opened.complaints == []

@@ -142,7 +142,7 @@ def test_figures_of_a_page_are_one_sequence_and_the_page_stays(show):
     assert page.locator(".presented .head").inner_text() == "Two boxes"
     assert page.locator(".presented .remote b").inner_text() == "2 / 2"
     page.keyboard.press("PageDown")
-    page.get_by_role("button", name="figure before").click()
+    page.get_by_role("button", name="before").click()
     assert page.locator(".presented .head").inner_text() == "A lookup"
     page.keyboard.press("Escape")
     assert page.evaluate("scrollY") == 700
@@ -200,7 +200,7 @@ def test_a_map_of_many_rows_is_made_to_fit(show):
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_a_chapter_opens_as_its_figures_readable_from_afar(browser, chapter):
-    window = browser.new_context(viewport=SCREEN)
+    window = browser.new_context(viewport=SCREEN, reduced_motion="reduce")  # a truth that grows is seen elsewhere
     page = window.new_page()
     complaints = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -208,19 +208,91 @@ def test_a_chapter_opens_as_its_figures_readable_from_afar(browser, chapter):
     page.wait_for_selector(".presented")
     count = page.locator("attention-explorer").count()
     for place in range(1, count + 1):
+        while page.locator(".presented.sheet").count():
+            page.keyboard.press("PageDown")
         name = page.locator(".presented").get_attribute("id")
-        assert page.locator(".presented .remote b").inner_text() == f"{place} / {count}"
         assert page.locator(".presented .head").inner_text().startswith(f"Figure {int(chapter[:2])}.{place}")
         wait(page)
         assert page.evaluate(CUT) == [], name
         if page.locator(".presented[data-veiled]").count():
             page.keyboard.press("p")
-            page.wait_for_function("!document.querySelector('.presented[data-grows]')")
+            wait(page)
             assert page.evaluate(CUT) == [], name
-        wait(page)
         assert page.evaluate(SMALLEST) >= 27.5, name
         page.keyboard.press("PageDown")
     page.keyboard.press("Escape")
     assert page.locator(".presented").count() == 0
     assert complaints == []
+    window.close()
+
+
+ARTICLE = """<article class="bd-article"><section><h1>1. A title<a class="headerlink">#</a></h1>
+    <p>Text, <strong>a word</strong>, and a question. <strong>Why does it work at all?</strong></p>
+    <div class="math"><svg width="20ex" viewBox="0 0 20 10"><path d="M0,0h20v10z"/></svg></div>
+    <details><h3>Folded</h3></details><section id="exercises"><h2>Exercises</h2></section></section></article>"""
+
+
+def lecture(show):
+    page = show(ARTICLE, figure())
+    page.set_viewport_size(SCREEN)
+    page.goto(page.url + "?present")
+    page.wait_for_selector(".presented")
+    return page
+
+
+def test_headings_sentences_and_formulas_are_shown_one_after_another(show):
+    page = lecture(show)
+    said = []
+    for key in ("ArrowRight", "ArrowDown", "ArrowRight", "PageDown"):
+        said.append(page.locator(".presented > div").first.inner_text())
+        page.keyboard.press(key)
+    assert said == ["1. A title", "Why does it work at all?", "", page.locator(".presented > div").first.inner_text()]
+    assert page.locator(".presented.sheet").count() == 0  # the figure comes last
+    assert page.locator(".presented .remote b").inner_text() == "4 / 4"
+
+
+def test_on_a_figure_arrows_to_the_sides_move_its_slider_and_those_up_and_down_go_on(show):
+    page = lecture(show)
+    for _ in range(3):
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    assert page.locator(".presented output").inner_text() == "1"
+    page.keyboard.press("ArrowUp")
+    assert page.locator(".presented.sheet svg").count() == 1
+    page.keyboard.press("ArrowLeft")
+    assert "Why" in page.locator(".presented.sheet").inner_text()
+    page.keyboard.press("Escape")
+    assert page.locator(".sheet").count() == page.locator(".presented").count() == 0
+    page.keyboard.press("ArrowDown")
+    assert page.locator(".presented").count() == 0
+
+
+def test_what_is_said_is_large(show):
+    page = lecture(show)
+    sizes = []
+    for _ in range(3):
+        assert page.evaluate(CUT) == []
+        sizes.append(page.evaluate("parseFloat(getComputedStyle(document.querySelector('.sheet > div')).fontSize)"))
+        page.keyboard.press("ArrowDown")
+    assert min(sizes) >= 70  # of 1080 pixels
+    page.keyboard.press("ArrowUp")
+    drawn = page.locator(".sheet svg").bounding_box()
+    assert drawn["width"] > 20 * 30
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS[:2])
+def test_a_chapter_s_lecture_begins_with_its_title_and_nothing_is_cut(browser, chapter):
+    window = browser.new_context(viewport=SCREEN)
+    page = window.new_page()
+    page.goto((BOOK / "book" / f"{chapter}.html").as_uri() + "?present")
+    page.wait_for_selector(".presented")
+    assert page.locator(".sheet > .H1").inner_text().startswith(f"{int(chapter[:2])}. ")
+    count = int(page.locator(".presented .remote b").inner_text().split(" / ")[1])
+    kinds = set()
+    for _ in range(count):
+        if page.locator(".presented.sheet").count():
+            kinds.add(page.locator(".sheet > div").first.get_attribute("class"))
+            assert page.evaluate(CUT) == []
+        page.keyboard.press("ArrowDown")
+    assert {"H1", "H2", "STRONG"} <= kinds
     window.close()

@@ -89,11 +89,11 @@ def test_the_page_for_none_leads_to_every_page_from_any_address():
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_a_chapter_says_where_it_is_and_how_long_it_takes(name):
     place = read(name).select_one("h1 + .place").get_text()
-    found = re.fullmatch(r"Chapter (\d+) of (\d+) · about (\d+) minutes to read, (\d+) with the folds .*", place)
-    number, count, reading, everything = map(int, found.groups())
+    said = r"Chapter (\d+) of (\d+) · about (\d+) minutes \(text (\d+), code (\d+), figures (\d+)\) · \d+ exercises, .*"
+    number, count, lecture, *parts = map(int, re.fullmatch(said, place).groups())
     assert number == int(name[5:7])
     assert count == max(int(name[5:7]) for name in CHAPTERS)
-    assert 10 <= reading < everything <= 240
+    assert 10 <= lecture == sum(parts) <= 120
 
 
 @every_page

@@ -295,7 +295,7 @@ def _draw_model(generator: torch.Generator) -> tuple:
     is_last = torch.arange(width) == width - 1
 
     def model(tokens: Tensor) -> Tensor:
-        normed = torch.nn.functional.layer_norm(tokens, tokens.shape[1:])
+        normed = torch.nn.functional.layer_norm(tokens, tokens.shape[1:], eps=1e-12)
         query, key, value = (normed @ matrix for matrix in matrices)
         weights = (query @ key.T).masked_fill(~mask, -math.inf).softmax(dim=1)
         return SMALL * ((torch.nan_to_num(weights) + faint) @ value + (narrow @ value) * is_last)

@@ -65,7 +65,7 @@ def stylesheet() -> str:
     """The palette, and the styles of every explorer."""
     palette, *styles = ((FOLDER / f"{name}.css").read_text(encoding="utf-8") for name in STYLES)
     # Whatever is measured in rem grows with the figure alone, while it is presented.
-    grown = re.sub(r"(?<![\w.])(-?[\d.]+)rem\b", r"calc(\1 * var(--rem))", "\n".join(styles))
+    grown = re.sub(r"(?<![\w.])(-?[\d.]+)rem\b", r"calc(\1*var(--r))", "\n".join(styles))
     return "\n".join([palette, without_light_dark(palette), grown])
 
 

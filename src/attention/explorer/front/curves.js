@@ -130,7 +130,7 @@ function curves(read, hand) {
     const usual = (wide) => (read.small ? Math.round(Math.max(wide * 0.7, 90)) : Math.round(Math.min(Math.max(wide * 0.5, 180), 280)));
     const [width, height] = hand.room(stage, wide, usual);
     const isDirect = read.first("direct") && !read.small && width >= LEAST_NAMED && widestName < 0.28 * width;
-    const right = width - (isDirect ? widestName + 16 : 12);
+    const right = width - (isDirect ? widestName + 16 : 16); // half of the last mark, such as 1000
     const top = read.small ? 8 : now.labels[1] ? 30 : 10;
     const labels = marksOf(now.limits, now.yScale, read.small ? 2 : 4).map(({ label }) => textWidth(label, 12) + 12);
     const box = { left: Math.max(read.small ? 30 : 46, ...labels), right, top, bottom: height - (read.small ? 20 : grips.length ? 44 : 38) };

@@ -1,11 +1,32 @@
 // ------------------------------------------------------------------------------------------------ present
-// A figure on the whole screen, for a room: its words are large and its panels fill the height. All figures of a page
-// are one sequence. `?present` in a page's address begins with the first of them.
+// A figure on the whole screen, for a room: its words are large and its panels fill the height. All figures of a page,
+// and a chapter's headings, formulas and bold sentences, are one sequence. `?present` in a page's address begins it.
 
 const SCREEN = { width: 1920, height: 1080 }; // the screen at which words are 28 pixels high
 const ROOT = 16 * (28 / 15); // pixels of a rem on it: 15 are the words of a page's figures
 const DRAWN = 28 / 12; // a drawing's words have 12
 const LEAST = 0.5; // what does not fit is drawn smaller, down to this part
+
+// What is shown of a chapter's text, and what is not.
+const SAID = ".bd-article :is(h1, h2, h3, div.math, strong)";
+const UNSAID = "details, #exercises, .attention-explorer, table";
+
+/** Figures, and what is said, in the order of the page; a bold sentence has four words and an end. */
+const slides = () =>
+  [...document.querySelectorAll(`${SAID}, .attention-explorer`)].filter(
+    (part) => /** @type {any} */ (part).present || (part.matches(SAID) && !part.closest(UNSAID) && (part.tagName !== "STRONG" || /(\S+\s+){3}.*[.?!]$/s.test(part.textContent))),
+  );
+
+/** A part of the text as a figure of its own, while it is presented. */
+function makeSheet(part) {
+  const copy = /** @type {HTMLElement} */ (part.cloneNode(true));
+  copy.querySelector(".headerlink")?.remove();
+  for (const svg of copy.querySelectorAll("svg")) svg.style.width = svg.getAttribute("width"); // as wide as MathJax has it
+  const title = part.closest("section")?.querySelector("h1, h2, h3");
+  const kicker = title && title !== part ? make("small", {}, title.firstChild.textContent) : "";
+  const sheet = make("div", { class: "attention-explorer ae sheet" }, kicker, make("div", { class: part.tagName }, ...copy.childNodes));
+  return makePresentation(sheet, { step: () => {}, lay: () => {}, turn: undefined }, part);
+}
 
 const hasKeys = (element) => element.matches?.("input, select, textarea, [contenteditable]");
 
@@ -13,14 +34,18 @@ const hasKeys = (element) => element.matches?.("input, select, textarea, [conten
  * @param {HTMLElement} el
  * @param {{step: (by: number) => void, lay: () => void, turn: (() => void) | undefined}} hand  `lay` sets the panels that
  *   measure their words anew; `turn` asks the prediction, or answers it
+ * @param {Element} part  of the page: the figure, or the text that a sheet shows
  */
-function makePresentation(el, { step, lay, turn }) {
+function makePresentation(el, { step, lay, turn }, part = el) {
   const root = document.documentElement;
   let back = null; // how the page was
   let size = 0; // of what is drawn, against the page; 0 while it is not presented
 
-  const acts = { ArrowLeft: () => step(-1), ArrowRight: () => step(1), PageUp: () => go(-1), PageDown: () => go(1), Escape: () => end(), p: turn };
-  const all = () => [...document.querySelectorAll(".attention-explorer")].filter((each) => /** @type {any} */ (each).present);
+  const isStill = () => el !== part || el.hasAttribute("data-still");
+  const move = (by) => (isStill() ? go(by) : step(by));
+  const before = () => go(-1);
+  const after = () => go(1);
+  const acts = { ArrowLeft: () => move(-1), ArrowRight: () => move(1), PageUp: before, ArrowUp: before, PageDown: after, ArrowDown: after, Escape: () => end(), p: turn };
   const foot = make("p", { class: "tools remote" });
   const button = quietButton("present", () => begin(true));
   button.classList.add("present");
@@ -36,19 +61,20 @@ function makePresentation(el, { step, lay, turn }) {
   /** The element stays where it is in the page, which keeps its place, and is drawn above everything. */
   function show() {
     if (size) return;
-    el.parentElement.style.minHeight = `${el.offsetHeight}px`;
-    const figures = all();
-    const part = (isThere, words, key, act) => (isThere ? [quietButton(words, act), make("kbd", {}, key)] : []);
-    const isOneOf = figures.length > 1;
-    const moves = !el.hasAttribute("data-still");
+    if (el === part) el.parentElement.style.minHeight = `${el.offsetHeight}px`;
+    else document.body.append(el);
+    const all = slides();
+    const key = (isThere, words, name, act) => (isThere ? [quietButton(words, act), make("kbd", {}, name)] : []);
+    const isOneOf = all.length > 1;
+    const moves = !isStill();
     foot.replaceChildren(
-      make("b", {}, isOneOf ? `${figures.indexOf(el) + 1} / ${figures.length}` : ""),
-      ...part(isOneOf, "figure before", "PgUp", acts.PageUp),
-      ...part(isOneOf, "next figure", "PgDn", acts.PageDown),
-      ...part(moves, "back", "←", acts.ArrowLeft),
-      ...part(moves, "on", "→", acts.ArrowRight),
-      ...part(turn, "answer", "P", turn),
-      ...part(true, "end", "Esc", end),
+      make("b", {}, isOneOf ? `${all.indexOf(part) + 1} / ${all.length}` : ""),
+      ...key(isOneOf, "before", "↑", before),
+      ...key(isOneOf, "next", "↓", after),
+      ...key(moves, "back", "←", acts.ArrowLeft),
+      ...key(moves, "on", "→", acts.ArrowRight),
+      ...key(turn, "answer", "P", turn),
+      ...key(true, "end", "Esc", end),
     );
     el.append(foot);
     el.setAttribute("popover", "manual");
@@ -73,8 +99,11 @@ function makePresentation(el, { step, lay, turn }) {
     el.removeAttribute("popover");
     el.removeAttribute("tabindex");
     root.classList.remove("presenting");
-    el.style.removeProperty("--rem");
+    el.style.removeProperty("--r");
     el.parentElement.style.minHeight = "";
+    if (el === part) return;
+    document.removeEventListener("keydown", onKey);
+    el.remove();
   }
 
   function end() {
@@ -85,20 +114,20 @@ function makePresentation(el, { step, lay, turn }) {
     back.focus?.focus?.({ preventScroll: true });
   }
 
-  /** On to another figure; the page behind stays where it was. */
+  /** On to what stands before or behind it; the page stays where it was. */
   function go(by) {
-    const figures = all();
-    const other = figures[figures.indexOf(el) + by];
+    const all = slides();
+    const other = /** @type {any} */ (all[all.indexOf(part) + by]);
     if (!other) return;
     hide();
-    other.present.take(back);
+    (other.present ?? makeSheet(other)).take(back);
   }
 
   function fit() {
     const whole = Math.max(Math.min(innerWidth / SCREEN.width, innerHeight / SCREEN.height), 1 / (28 / 15));
-    const overflows = () => [el, el.querySelector(".panels")].some((part) => part.scrollHeight > part.clientHeight + 1 || part.scrollWidth > part.clientWidth + 1);
+    const overflows = () => [el, el.querySelector(".panels")].some((box) => box && (box.scrollHeight > box.clientHeight + 1 || box.scrollWidth > box.clientWidth + 1));
     for (size = whole; ; size *= 0.95) {
-      el.style.setProperty("--rem", `${(ROOT * size).toFixed(2)}px`);
+      el.style.setProperty("--r", `${(ROOT * size).toFixed(2)}px`);
       lay();
       if (!overflows() || size < LEAST * whole) break;
     }
@@ -129,19 +158,19 @@ function makePresentation(el, { step, lay, turn }) {
     back = came;
     show();
   };
-  Object.assign(el, { present: { begin, take } });
+  if (el === part) Object.assign(el, { present: { begin, take } });
   /** How much larger a drawing is than on the page; 0 while it is not presented. */
   const drawn = () => size * DRAWN;
   function stop() {
     document.removeEventListener("keydown", onKey);
     if (size) hide();
   }
-  return { button, drawn, stop };
+  return { button, drawn, stop, take };
 }
 
-/** Begin with the figure that the address names, or with the first. */
+/** Begin with the figure that the address names, or with the title. */
 function presentPage() {
   const named = document.getElementById(parseAddress(location.hash)?.name ?? location.hash.slice(1));
-  const first = /** @type {any} */ (named?.closest(".attention-explorer") ?? document.querySelector(".attention-explorer"));
-  first?.present?.begin(false);
+  const first = /** @type {any} */ (named?.closest(".attention-explorer") ?? slides()[0]);
+  if (first) (first.present ?? makeSheet(first)).take({ x: scrollX, y: scrollY, focus: null });
 }
