@@ -1,5 +1,6 @@
 """Every exercise of every chapter: right answers pass, wrong ones hear why, and the inputs are really random."""
 
+import functools
 import importlib
 import itertools
 import math
@@ -12,7 +13,7 @@ import torch
 from tools.notebooks import NOTEBOOKS
 from torch import Tensor
 
-from attention import exercises
+from attention import exercises, masked_softmax
 from attention.exercises import (
     dictionary,
     efficient,
@@ -22,6 +23,7 @@ from attention.exercises import (
     positions,
     scaling,
     scores,
+    self_attention,
     sequence_to_sequence,
     softmax,
     transformer,
@@ -486,6 +488,63 @@ def thirteen_below(scores, mask):
     return torch.where(mask, scores, highest - 13).softmax(dim=1) * mask.any(dim=1, keepdim=True)
 
 
+def naive(scores):
+    return scores.exp() / scores.exp().sum(dim=-1, keepdim=True)
+
+
+def by_the_largest(scores):
+    return naive(scores - scores.amax(dim=-1, keepdim=True))
+
+
+def clamped(bound):
+    return lambda scores: scores.clamp(-bound, bound).softmax(dim=-1)
+
+
+def heads_with(softmax):
+    return lambda query, key: softmax(query @ key.mT / math.sqrt(query.size(2)))
+
+
+def attending_with(softmax):
+    """Self-attention and cross-attention."""
+
+    def answer(target, *source_and_maps):
+        *sources, w_q, w_k, w_v = source_and_maps
+        source = sources[0] if sources else target
+        return softmax((target @ w_q) @ (source @ w_k).T / math.sqrt(w_q.size(1))) @ (source @ w_v)
+
+    return answer
+
+
+def gradient_with(softmax):
+    def answer(query, key, value):
+        weights = softmax(key @ query / math.sqrt(len(query)))
+        return (weights * (value - weights @ value)) @ key / math.sqrt(len(query))
+
+    return answer
+
+
+def cut_off_below(bound):
+    def answer(scores, mask):
+        visible = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+        exponentials = shifted(visible).clamp_min(-bound).exp() * mask
+        return exponentials / exponentials.sum(dim=1, keepdim=True).clamp_min(1e-38)
+
+    return answer
+
+
+def changed_by_more_than(tolerance):
+    return watched(torch.zeros_like, lambda after, before: (after - before).abs().amax(dim=1) > tolerance)
+
+
+def by_jacobian(weights):
+    return weights.diag() - weights.outer(weights)
+
+
+def by_covariance(query, key, value):
+    weights = (key @ query / math.sqrt(len(query))).softmax(dim=0)
+    return ((weights * value) @ key - (weights @ value) * (weights @ key)) / math.sqrt(len(query))
+
+
 def merged_with(subtracted, divisor=lambda total: torch.where(total == 0, 1.0, total)):
     """Two parts that are merged after a number of each row is subtracted from their largest scores."""
 
@@ -573,18 +632,91 @@ REFUSED = {
         "the last key",
     ),
     "a clamped temperature": (dictionary.weights_at, weights_with(lambda T: min(max(T, 0.4), 0.7)), "is right"),
+    "a temperature from 0.1": (dictionary.weights_at, weights_with(lambda T: max(T, 0.1)), "temperature is 0.02"),
+    "a temperature up to 20": (dictionary.weights_at, weights_with(lambda T: min(T, 20)), "temperature is 200"),
+    "scores up to 4": (
+        dictionary.weights_at,
+        lambda s, T: (s.clamp(-4, 4) / T).exp() / (s.clamp(-4, 4) / T).exp().sum(),
+        "temperature is 200",
+    ),
+    "a temperature from 0.1, on a line": (
+        dictionary.lookup_on_a_line,
+        on_a_line(lambda T: max(T, 0.1)),
+        "temperature is 0.02",
+    ),
+    "a temperature up to 20, on a line": (
+        dictionary.lookup_on_a_line,
+        on_a_line(lambda T: min(T, 20)),
+        "temperature is 200",
+    ),
+    **{
+        f"weights from {low}": (
+            dictionary.scores_from_weights,
+            lambda weights, low=low: weights.clamp_min(low).log(),
+            "floor",
+        )
+        for low in (1e-3, 1e-6, 1e-12, 1e-20)
+    },
+    **{
+        f"differences down to -{low}": (
+            softmax.stable_softmax,
+            lambda s, low=low: normalised(shifted(s).clamp_min(-low).exp()),
+            "tiny ones",
+        )
+        for low in (70, 80, 87)
+    },
+    **{
+        f"visible scores down to -{low}": (masking.safe_softmax, cut_off_below(low), "cut off the scores of visible")
+        for low in (30, 45, 60)
+    },
+    **{
+        f"{what}, chapter {chapter}, {exercise.name}": (exercise, answer(wrong), "Here the scores lie 10⁴ above 0")
+        for chapter, exercise, answer in (
+            (3, scaling.head_weights, heads_with),
+            (4, softmax.answer_gradient, gradient_with),
+            (6, self_attention.self_attention, attending_with),
+            (6, self_attention.cross_attention, attending_with),
+        )
+        for what, wrong in {
+            "scores up to 15": clamped(15),
+            "scores up to 200": clamped(200),
+            "plain exponentials": naive,
+        }.items()
+    },
+    "changes that cancel": (
+        masking.leaks,
+        watched(torch.zeros_like, lambda after, before: after.sum(dim=1) != before.sum(dim=1)),
+        "You compare sums",
+    ),
+    **{
+        f"changes above {tolerance}": (masking.leaks, changed_by_more_than(tolerance), "without a tolerance")
+        for tolerance in (1e-13, 1e-15)
+    },
     "a clamped temperature, on a line": (
         dictionary.lookup_on_a_line,
         on_a_line(lambda T: min(max(T, 0.4), 0.7)),
         "is right",
     ),
-    "a floor under weights": (scaling.score_spread, lambda w: w.clamp_min(1e-4).log().std(dim=1), "floor"),
-    "clamped scores": (scores.scores, lambda q, k: (q @ k.T).clamp(-50, 50), "You clamp"),
-    "clamped distances": (
-        scores.distance_scores,
-        lambda q, k: (-0.5 * (q[:, None] - k).square().sum(2)).clamp(-50, 50),
-        "You clamp",
-    ),
+    **{
+        f"a floor under weights, {low}": (
+            scaling.score_spread,
+            lambda w, low=low: w.clamp_min(low).log().std(dim=1),
+            "floor",
+        )
+        for low in (1e-4, 1e-9, 1e-20)
+    },
+    **{
+        f"scores up to {high}": (scores.scores, lambda q, k, high=high: (q @ k.T).clamp(-high, high), "Do not clamp")
+        for high in (50, 301)
+    },
+    **{
+        f"distances up to {high}": (
+            scores.distance_scores,
+            lambda q, k, high=high: (-0.5 * (q[:, None] - k).square().sum(2)).clamp(-high, high),
+            "Do not clamp",
+        )
+        for high in (50, 301)
+    },
     "a share above 0.6": (
         kernel_regression.widest_bandwidth,
         lambda frequency, share: torch.sqrt(-2 * torch.log(share.clamp(max=0.6))) / frequency,
@@ -674,7 +806,43 @@ ACCEPTED = {
         scores.distance_scores,
         lambda q, k: q @ k.T - 0.5 * (q.square().sum(1, keepdim=True) + k.square().sum(1)),
     ),
+    "a product": (scores.scores, lambda q, k: q @ k.T),
+    "sums of products": (scores.scores, lambda q, k: (q[:, None] * k).sum(dim=2)),
+    "squares": (scores.distance_scores, lambda q, k: -0.5 * (q[:, None] - k).square().sum(dim=2)),
+    "distances": (scores.distance_scores, lambda q, k: -0.5 * (q[:, None] - k).norm(dim=2).square()),
+    "log_softmax of weights": (dictionary.scores_from_weights, lambda weights: weights.log().log_softmax(0)),
     "a shift": (softmax.stable_softmax, lambda s: normalised(shifted(s).exp())),
+    "a shift and a division, in float64": (
+        softmax.stable_softmax,
+        lambda s: normalised(shifted(s.double()).exp()).to(s.dtype),
+    ),
+    "float64 to the end": (softmax.stable_softmax, lambda s: normalised(shifted(s.double()).exp())),
+    "visible scores, shifted": (masking.safe_softmax, cut_off_below(math.inf)),
+    **{
+        f"{what}, {exercise.name}": (exercise, answer(right))
+        for exercise, answer in (
+            (scaling.head_weights, heads_with),
+            (softmax.answer_gradient, gradient_with),
+            (self_attention.self_attention, attending_with),
+            (self_attention.cross_attention, attending_with),
+        )
+        for what, right in {
+            "PyTorch's softmax": lambda scores: scores.softmax(dim=-1),
+            "less the largest": by_the_largest,
+            "less the log-sum-exp": lambda scores: scores.log_softmax(dim=-1).exp(),
+        }.items()
+    },
+    "PyTorch's attention": (
+        self_attention.self_attention,
+        lambda x, w_q, w_k, w_v: torch.nn.functional.scaled_dot_product_attention(x @ w_q, x @ w_k, x @ w_v),
+    ),
+    "the Jacobian": (
+        softmax.answer_gradient,
+        lambda q, k, v: (
+            softmax.softmax_jacobian.specification((k @ q / len(q) ** 0.5).softmax(0)) @ v @ k / len(q) ** 0.5
+        ),
+    ),
+    "a covariance": (softmax.answer_gradient, by_covariance),
     "the lowest number": (masking.safe_softmax, filled(torch.finfo(torch.float32).min)),
     "the diagonal": (
         kernel_regression.leave_one_out,
@@ -711,11 +879,41 @@ def by_a_while_loop(weights, values):
     return total
 
 
+def multiplied(weights, values):
+    return weights @ values
+
+
+def by_reduce(weights, values):
+    return functools.reduce(torch.add, (weights[:, None] * values).unbind())
+
+
+another_name = torch.softmax
+same_product = torch.mv
+
+
 FORBIDDEN = {
     "a for loop": (dictionary.soft_lookup, lambda w, v: torch.stack([a * b for a, b in zip(w, v, strict=True)]).sum(0)),
     "a while loop": (dictionary.soft_lookup, by_a_while_loop),
     "@": (dictionary.soft_lookup, lambda weights, values: weights @ values),
     "matmul": (dictionary.soft_lookup, torch.matmul),
+    "@ in a helper": (dictionary.soft_lookup, lambda weights, values: multiplied(weights, values)),
+    "bmm": (dictionary.soft_lookup, lambda weights, values: torch.bmm(weights[None, None], values[None])[0, 0]),
+    "addmv": (dictionary.soft_lookup, lambda weights, values: torch.addmv(0 * values[0], values.T, weights)),
+    "multi_dot": (dictionary.soft_lookup, lambda weights, values: torch.linalg.multi_dot([weights, values])),
+    "einsum": (dictionary.soft_lookup, lambda weights, values: torch.einsum("s,sd->d", weights, values)),
+    "mv, by another name": (dictionary.soft_lookup, lambda weights, values: same_product(values.T, weights)),
+    "reduce": (dictionary.soft_lookup, by_reduce),
+    "softmax, by another name": (
+        dictionary.weights_at,
+        lambda scores, temperature: another_name(scores / temperature, 0),
+    ),
+    "masked_softmax": (dictionary.weights_at, lambda scores, temperature: masked_softmax(scores / temperature)),
+    "PyTorch's attention": (
+        dictionary.weights_at,
+        lambda scores, temperature: torch.nn.functional.scaled_dot_product_attention(
+            torch.ones(1, 1), (scores / temperature)[:, None], torch.eye(len(scores)), scale=1.0
+        )[0],
+    ),
     "softmax": (dictionary.weights_at, lambda scores, temperature: (scores / temperature).softmax(0)),
     "log_softmax": (softmax.stable_softmax, lambda scores: scores.log_softmax(dim=1).exp()),
     "entr": (scaling.effective_keys, lambda weights: torch.special.entr(weights).sum(dim=1).exp()),
@@ -730,6 +928,14 @@ FORBIDDEN = {
 def test_what_an_exercise_forbids_is_told(exercise, answer):
     verdict = exercise.verdict(answer)
     assert re.fullmatch(r"not yet\. The values are right\. Now find them without .*\.", verdict)
+
+
+def rows_added(rows):
+    return rows.sum(dim=0)
+
+
+def test_a_helper_that_uses_nothing_forbidden_is_welcome():
+    assert dictionary.soft_lookup.verdict(lambda weights, values: rows_added(weights[:, None] * values)) == CORRECT
 
 
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])

@@ -7,7 +7,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from attention.exercises.exercise import Exercise, Mistake, centred, ones, primes
+from attention.exercises.exercise import Edge, Exercise, Mistake, centred, ones, primes
 
 Sizes = Callable[[torch.Generator, int], list[int]]
 
@@ -99,6 +99,15 @@ def _draw_a_tie(generator: torch.Generator) -> tuple:
 
 
 LOW, HIGH = {"low": 0.1, "high": 0.2}, {"low": 5.0, "high": 20.0}  # temperatures
+COLD, HOT = 0.02, 200.0
+FREEZING = f"Here the temperature is {COLD}, and the scores are as close together. Clamp neither of them."
+BOILING = f"Here the temperature is {HOT:g}, and the scores are as far apart. Clamp neither of them."
+
+
+def _draw_spread_by(temperature: float, generator: torch.Generator) -> tuple:
+    """Scores that are divided by this temperature are neither large nor nearly equal."""
+    scores, _ = _draw_weights_at(generator)
+    return temperature * scores, temperature
 
 
 weights_at = Exercise(
@@ -110,6 +119,8 @@ weights_at = Exercise(
         partial(_draw_weights_at, **LOW),
         partial(_draw_weights_at, **HIGH),
         _draw_a_tie,
+        Edge(partial(_draw_spread_by, COLD), FREEZING),
+        Edge(partial(_draw_spread_by, HOT), BOILING),
     ),
     without=("PyTorch's softmax",),
     mistakes=(
@@ -142,8 +153,15 @@ def _scores_from_weights(weights: Tensor) -> Tensor:
 
 
 def _draw_scores_from_weights(generator: torch.Generator, sizes: Sizes = primes) -> tuple:
+    """No weight is below a hundredth: 1 less the others gives the last with most of its digits."""
     (keys,) = sizes(generator, 1)
-    return (torch.randn(keys, generator=generator).softmax(0),)
+    return ((2 * torch.rand(keys, generator=generator)).softmax(0),)
+
+
+def _draw_small_weight(generator: torch.Generator) -> tuple:
+    """The first weight is about 10⁻³⁰."""
+    (weights,) = _draw_scores_from_weights(generator)
+    return (torch.cat([torch.tensor([1e-30]), weights[1:] / weights[1:].sum()]),)
 
 
 def _draw_equal_weights(generator: torch.Generator) -> tuple:
@@ -154,7 +172,14 @@ scores_from_weights = Exercise(
     "scores_from_weights",
     _scores_from_weights,
     _draw_scores_from_weights,
-    edges=(partial(_draw_scores_from_weights, sizes=ones), _draw_equal_weights),
+    edges=(
+        partial(_draw_scores_from_weights, sizes=ones),
+        _draw_equal_weights,
+        Edge(
+            _draw_small_weight,
+            "Here a weight is 10⁻³⁰. Put no floor under it: the logarithm of a small weight is as low as its score.",
+        ),
+    ),
     mistakes=(
         Mistake(
             lambda weights: weights * 1.0,
@@ -211,6 +236,12 @@ def _draw_at_the_keys(generator: torch.Generator) -> tuple:
     return keys[torch.arange(len(queries)) % len(keys)], keys, values, _temperature(generator, **LOW)
 
 
+def _draw_line_spread_by(temperature: float, generator: torch.Generator) -> tuple:
+    """Squared distances that are divided by this temperature are neither large nor nearly equal."""
+    queries, keys, values, _ = _draw_lookup_on_a_line(generator)
+    return math.sqrt(temperature) * queries, math.sqrt(temperature) * keys, values, temperature
+
+
 def _squared(queries: Tensor, keys: Tensor) -> Tensor:
     return (queries[:, None] - keys) ** 2
 
@@ -223,6 +254,8 @@ lookup_on_a_line = Exercise(
         partial(_draw_lookup_on_a_line, sizes=ones),
         partial(_draw_lookup_on_a_line, **HIGH),
         _draw_at_the_keys,
+        Edge(partial(_draw_line_spread_by, COLD), FREEZING),
+        Edge(partial(_draw_line_spread_by, HOT), BOILING),
     ),
     mistakes=(
         Mistake(

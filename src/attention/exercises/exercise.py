@@ -4,7 +4,7 @@ import dis
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 import torch
@@ -15,10 +15,22 @@ PRIMES = (3, 5, 7, 11)
 STAY_WITH_TENSORS = (
     "Use PyTorch's own operations, not float(), math or numpy, so that training could use your function."
 )
+NO_CLAMP = (
+    "Here the scores lie 10⁴ above 0, or as far below it. Do not clamp them, and where you write the exponentials "
+    "yourself, subtract the largest score first."
+)
+PRODUCTS = (
+    "@ @= matmul mm mv dot inner einsum tensordot linear bmm vdot vecdot multi_dot chain_matmul bilinear "
+    "addmm addmv addbmm baddbmm"
+)
+SOFTMAXES = (
+    "softmax log_softmax logsumexp Softmax LogSoftmax softmin Softmin gumbel_softmax "
+    "masked_softmax attention_weights scaled_dot_product_attention"
+)
 WAYS = {  # what an exercise may forbid, and how it looks in a function's code
-    "a loop": {"loop", "map"},
-    "a matrix product": {"@", "@=", "matmul", "mm", "mv", "dot", "inner", "einsum", "tensordot", "linear"},
-    "PyTorch's softmax": {"softmax", "log_softmax", "logsumexp", "Softmax", "LogSoftmax", "softmin"},
+    "a loop": {"loop", "map", "reduce"},
+    "a matrix product": {*PRODUCTS.split()},
+    "PyTorch's softmax": {*SOFTMAXES.split()},
     "torch.special.entr": {"entr"},
     "autograd": {"autograd", "backward", "grad", "jacobian", "jacrev", "jacfwd", "vjp", "jvp"},
 }
@@ -56,6 +68,17 @@ class Symptom:
 
 
 @dataclass(frozen=True)
+class Edge:
+    """An input that chance would leave out, and what to tell a reader who is right on all inputs before it."""
+
+    draw: Callable[[torch.Generator], tuple]
+    hint: str
+
+    def __call__(self, generator: torch.Generator) -> tuple:
+        return self.draw(generator)
+
+
+@dataclass(frozen=True)
 class Exercise:
     """A function to be written by the reader.
 
@@ -65,7 +88,8 @@ class Exercise:
         draw: from a generator to fresh arguments, floating-point tensors among them, no two dimensions alike.
         mistakes: known wrong answers, each with its hint.
         symptoms: kinds of wrong answers, told by their results, for those that are no known mistake.
-        edges: each draws one more input of every check: sizes of 1, ties, extremes, which chance would leave out.
+        edges: each draws one more input of every check: sizes of 1, ties, extremes, which chance would leave out. An
+            :class:`Edge` has a hint of its own.
         without: what an answer must not use, of :data:`WAYS`.
         rtol, atol: how far right results may lie from the specification's, as in :func:`torch.isclose`.
         canonical: maps right answers that may differ (by a constant, say) to one.
@@ -102,13 +126,15 @@ class Exercise:
     def _verdict(self, answer: Callable) -> str:
         generator = torch.Generator()
         generator.seed()
-        trials = [draw(generator) for draw in (*[self.draw] * TRIALS, *self.edges)]
-        for arguments in trials:
+        draws = *[self.draw] * TRIALS, *self.edges
+        trials = [draw(generator) for draw in draws]
+        for draw, arguments in zip(draws, trials, strict=True):
             fault = self._fault(answer, arguments)
             if fault == "not attempted yet":
                 return "not attempted yet."
             if fault:
-                return f"not yet. {self._hint(answer, trials) or fault}"
+                here = f" {draw.hint}" if isinstance(draw, Edge) else ""
+                return f"not yet. {self._hint(answer, trials) or fault + here}"
         for way in self.without:
             if WAYS[way] & _used(answer):
                 return f"not yet. The values are right. Now find them without {way}."
@@ -235,14 +261,34 @@ def _wrong(found: Tensor, expected: Tensor, rtol: float = 1e-4, atol: float = 1e
 
 
 def _used(function: Callable) -> set[str]:
-    """The names and operators in a function's own code, and "loop" if it goes back."""
-    codes, used = [getattr(function, "__code__", None)], {getattr(function, "__name__", "")}
-    for code in filter(None, codes):
-        codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
-        used |= {*code.co_names}
-        for step in dis.get_instructions(code):
-            used |= {"loop"} if "JUMP_BACKWARD" in step.opname else {step.argrepr}
+    """The names and operators in the code of a function and its helpers, and "loop" if one of them goes back.
+
+    Helpers are the functions of the same module that it names. What has another name there, as an alias has, is known
+    by its own name too.
+    """
+    functions, used = [function], set()
+    for one in functions:  # it grows
+        used |= {_own_name(one)}
+        codes, found = [getattr(one, "__code__", None)], []
+        for code in filter(None, codes):
+            codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+            used |= {*code.co_names}
+            for step in dis.get_instructions(code):
+                used |= {"loop"} if "JUMP_BACKWARD" in step.opname else {step.argrepr}
+                if step.opname == "LOAD_GLOBAL" and step.argval in one.__globals__:
+                    found.append(one.__globals__[step.argval])
+        found += [cell.cell_contents for cell in getattr(one, "__closure__", None) or ()]
+        used |= {*map(_own_name, found)}
+        functions += [
+            helper
+            for helper in found
+            if isinstance(helper, FunctionType) and helper.__module__ == one.__module__ and helper not in functions
+        ]
     return used
+
+
+def _own_name(thing: Any) -> str:
+    return getattr(thing, "__name__", type(thing).__name__)
 
 
 def _shapes(arguments: tuple) -> str:

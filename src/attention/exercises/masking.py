@@ -150,13 +150,14 @@ def _draw_scores(generator: torch.Generator) -> tuple:
     """Row 0 sees nothing, row 1 everything, the others some.
 
     Rows 2 to 4 lie far above 0 or below it, row 6 at −10³⁰, and in row 5 the hidden scores lie far above the visible
-    ones: neither must matter.
+    ones: neither must matter. One score of row 1 lies far below the others.
     """
     queries, keys = primes(generator, 1)[0] + 4, _length(generator)
     mask = torch.rand(queries, keys, generator=generator) < 0.5
     mask[2:, 0], mask[2:, 1] = True, False
     mask[0], mask[1] = False, True
     scores = (8 * torch.randn(queries, keys, generator=generator)).round() / 4  # exact in float32, shifted or not
+    scores[1, 0] = scores[1].max() - 80
     scores[2:5] += torch.tensor([[1e4], [-1e4], [-2e6]])
     scores[5] += 200.0 * ~mask[5]
     scores[6] = -1e30
@@ -184,7 +185,7 @@ safe_softmax = Exercise(
     _draw_scores,
     edges=(_draw_one_score,),
     rtol=1e-5,
-    atol=1e-30,
+    atol=1e-40,  # below every float32 but 0
     symptoms=(
         Symptom(
             lambda found, expected: bool((found[expected == 0] != 0).any()),
@@ -195,6 +196,10 @@ safe_softmax = Exercise(
             lambda found, expected: bool(((found == 0).all(dim=1) & (expected > 0).any(dim=1)).any()),
             "Some row is all 0, though it sees a key. A number that is filled in hides a key only behind "
             "scores that are higher: take −∞, or the lowest number of the scores' type.",
+        ),
+        Symptom(
+            lambda found, expected: bool(torch.isclose(found, expected, atol=1e-4).all()),
+            "Your large weights are right, and a tiny one is not: you cut off the scores of visible keys.",
         ),
     ),
     mistakes=(
@@ -259,7 +264,8 @@ safe_softmax = Exercise(
 )
 
 
-FAINT = 1e-12  # far below every tolerance, and far above the rounding of an output in float64
+FAINT = 1e-10  # of an output: far above its rounding in float64, and that of a sum
+SMALL = 2.0**-40  # times an output: what is faint is then far below every tolerance
 
 
 def _leaks(model: Callable[[Tensor], Tensor], tokens: Tensor) -> Tensor:
@@ -289,12 +295,23 @@ def _draw_model(generator: torch.Generator) -> tuple:
     is_last = torch.arange(width) == width - 1
 
     def model(tokens: Tensor) -> Tensor:
-        normed = torch.nn.functional.layer_norm(tokens, tokens.shape[1:])
+        normed = torch.nn.functional.layer_norm(tokens, tokens.shape[1:], eps=1e-12)
         query, key, value = (normed @ matrix for matrix in matrices)
         weights = (query @ key.T).masked_fill(~mask, -math.inf).softmax(dim=1)
-        return (torch.nan_to_num(weights) + faint) @ value + (narrow @ value) * is_last
+        return SMALL * ((torch.nan_to_num(weights) + faint) @ value + (narrow @ value) * is_last)
 
     return model, torch.randn(length, width, generator=generator, dtype=torch.float64)
+
+
+def _draw_opposites(generator: torch.Generator) -> tuple:
+    """The same, but two components of each output are opposite and the others 0, so that their sum is always 0."""
+    layer, tokens = _draw_model(generator)
+    signs = torch.eye(tokens.size(1), dtype=tokens.dtype)[0] - torch.eye(tokens.size(1), dtype=tokens.dtype)[1]
+
+    def model(tokens: Tensor) -> Tensor:
+        return layer(tokens)[:, -1:] * signs
+
+    return model, tokens
 
 
 def _draw_one_token(generator: torch.Generator) -> tuple:
@@ -322,7 +339,7 @@ leaks = Exercise(
     "leaks",
     _leaks,
     _draw_model,
-    edges=(_draw_one_token,),
+    edges=(_draw_one_token, _draw_opposites),
     mistakes=(
         Mistake(
             lambda model, tokens: _found(model, tokens) | torch.eye(len(tokens), dtype=torch.bool),
@@ -352,11 +369,15 @@ leaks = Exercise(
             lambda model, tokens: _differences(model, tokens, -tokens)[:, :, 0] != 0,
             ONE_COMPONENT,
         ),
+        Mistake(
+            lambda model, tokens: _differences(model, tokens, -tokens).sum(dim=2) != 0,
+            "You compare sums, and changes of opposite sign cancel there. Compare the components, each by itself.",
+        ),
     ),
     symptoms=(
         Symptom(
             lambda found, expected: bool((expected & ~found).any() and not (found & ~expected).any()),
-            "You miss the faint leaks: some change an output by less than 10⁻¹⁰. What is hidden changes by exactly 0, "
+            "You miss the faint leaks: some change an output by less than 10⁻²⁰. What is hidden changes by exactly 0, "
             "so compare without a tolerance, and without `isclose`. And put in another token altogether: this model "
             "begins by normalising each token, which takes out a number that is added to all components, and a factor.",
         ),

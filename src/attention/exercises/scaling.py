@@ -7,7 +7,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from attention.exercises.exercise import Exercise, Mistake, centred, ones, primes
+from attention.exercises.exercise import NO_CLAMP, Edge, Exercise, Mistake, centred, ones, primes
 
 
 def _head_weights(query: Tensor, key: Tensor) -> Tensor:
@@ -24,6 +24,14 @@ def _draw_heads(generator: torch.Generator, sizes: Callable = primes) -> tuple:
     return tuple(1.5 * torch.randn(shape, generator=generator) for shape in shapes)
 
 
+def _draw_far_heads(generator: torch.Generator) -> tuple:
+    """Queries and keys along one line: the scores of a row are ten thousand and more, or −10⁴ and less, far apart."""
+    heads, queries, keys, width = primes(generator, 4)
+    line = torch.nn.functional.normalize(torch.randn(heads, 1, width, generator=generator), dim=2)
+    signs, steps = (-1) ** torch.arange(queries), 1 + torch.randperm(keys, generator=generator)
+    return 200 * signs[:, None] * line, 200 * steps[:, None] * line
+
+
 def _divided_by(divisor: float, query: Tensor, key: Tensor) -> Tensor:
     return (query @ key.mT / divisor).softmax(dim=-1)
 
@@ -32,7 +40,7 @@ head_weights = Exercise(
     "head_weights",
     _head_weights,
     _draw_heads,
-    edges=(partial(_draw_heads, sizes=ones),),
+    edges=(partial(_draw_heads, sizes=ones), Edge(_draw_far_heads, NO_CLAMP)),
     mistakes=(
         Mistake(
             lambda query, key: _divided_by(math.sqrt(query.size(0) * query.size(2)), query, key),
@@ -113,11 +121,11 @@ def _draw_weights(generator: torch.Generator) -> tuple:
     return ((spread * torch.randn(queries, keys, generator=generator)).softmax(dim=1),)
 
 
-def _draw_small_weights(generator: torch.Generator) -> tuple:
-    """One weight of each row is between 10⁻⁹ and 10⁻⁶."""
+def _draw_small_weights(generator: torch.Generator, lowest: float = -15.0) -> tuple:
+    """One weight of each row is between 10⁻⁹ and 10⁻⁶, or near 10⁻³⁰ for a lowest score of −66."""
     queries, keys = primes(generator, 2)
     scores = torch.randn(queries, keys, generator=generator)
-    scores[:, 0] = -15 - 4 * torch.rand(queries, generator=generator)
+    scores[:, 0] = lowest - 4 * torch.rand(queries, generator=generator)
     return (scores.softmax(dim=1),)
 
 
@@ -130,7 +138,7 @@ def _draw_equal_weights(generator: torch.Generator) -> tuple:
 
 
 FLOORS = 1e-3, 1e-4, 1e-5  # that someone may put under the weights
-FLOORED = "You put a floor under the weights. The logarithm of a small weight is as large as its score is low."
+FLOORED = "Put no floor under the weights: the logarithm of a small weight is as low as its score."
 
 
 effective_keys = Exercise(
@@ -204,7 +212,7 @@ score_spread = Exercise(
     "score_spread",
     _score_spread,
     _draw_weights,
-    edges=(_draw_one_query, _draw_small_weights),
+    edges=(_draw_one_query, Edge(partial(_draw_small_weights, lowest=-66.0), FLOORED)),
     gradient=centred,
     mistakes=(
         *(Mistake(lambda weights, low=low: weights.clamp_min(low).log().std(dim=1), FLOORED) for low in FLOORS),

@@ -6,7 +6,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from attention.exercises.exercise import Exercise, Mistake, ones, primes
+from attention.exercises.exercise import Edge, Exercise, Mistake, ones, primes
 
 
 def _draw(generator: torch.Generator, sizes: Callable = primes) -> tuple:
@@ -15,14 +15,18 @@ def _draw(generator: torch.Generator, sizes: Callable = primes) -> tuple:
 
 
 def _draw_near_and_far(generator: torch.Generator) -> tuple:
-    """The first key is the first query too, and the last key is so long that its scores are large."""
-    query, key = _draw(generator)
-    far = 300 * key[-1:] / (query @ key[-1]).abs().max()
-    return query, torch.cat([query[:1], key[1:-1], far])
+    """The first key is the first query too, and the last two are so long that they have scores of 10⁴ and −10⁴.
+
+    The numbers are eighths, times a power of 2, so that no dot product is rounded.
+    """
+    query, key = ((8 * vectors).round() / 8 for vectors in _draw(generator))
+    longest = query[query.norm(dim=1).argmax()]
+    far = longest * 2 ** (1e4 / longest.square().sum()).log2().ceil()
+    return query, torch.cat([query[:1], key[1:-2], far[None], -far[None]])
 
 
-CLAMPED = "You clamp the scores. Long vectors may have scores of any size."
-EDGES = partial(_draw, sizes=ones), _draw_near_and_far
+CLAMPED = "Here some scores are beyond 10⁴ and −10⁴. Do not clamp them: long vectors may have scores of any size."
+EDGES = partial(_draw, sizes=ones), Edge(_draw_near_and_far, CLAMPED)
 
 
 def _scores(query: Tensor, key: Tensor) -> Tensor:
@@ -55,10 +59,6 @@ scores = Exercise(
         Mistake(
             lambda query, key: query @ key.T / query.size(1) ** 0.5,
             "You divide by √D. Here the dot products are asked for as they are.",
-        ),
-        Mistake(
-            lambda query, key: (query @ key.T).clamp(-50, 50),
-            CLAMPED,
         ),
     ),
 )
@@ -103,10 +103,6 @@ distance_scores = Exercise(
         Mistake(
             lambda query, key: -0.5 * (query[:, None] - key).norm(dim=-1),
             "This is the distance; the score is made of its square.",
-        ),
-        Mistake(
-            lambda query, key: _expanded(query, key).clamp(-50, 50),
-            CLAMPED,
         ),
     ),
 )

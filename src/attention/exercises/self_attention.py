@@ -7,7 +7,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from attention.exercises.exercise import Exercise, Mistake, ones, primes
+from attention.exercises.exercise import NO_CLAMP, Edge, Exercise, Mistake, ones, primes
 from attention.functional import scaled_dot_product_attention
 
 
@@ -20,7 +20,8 @@ def _slowly(target: Tensor, source: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tenso
     outputs = []
     for asking in target:
         query = asking @ w_q
-        powers = [torch.exp((query * (other @ w_k)).sum() / math.sqrt(len(query))) for other in source]
+        scores = [(query * (other @ w_k)).sum() / math.sqrt(len(query)) for other in source]
+        powers = [torch.exp(score - max(scores)) for score in scores]
         values = [other @ w_v for other in source]
         outputs.append(sum(power * value for power, value in zip(powers, values, strict=True)) / sum(powers))
     return torch.stack(outputs)
@@ -40,11 +41,25 @@ def _draw_sentence(generator: torch.Generator, sizes: Callable = primes) -> tupl
     return torch.randn(length, width, generator=generator), *_draw_maps(generator, width, head)
 
 
+def _far_apart(generator: torch.Generator, lengths: tuple[int, ...], width: int, head: int) -> tuple:
+    """Sentences along one line, and maps that make their scores up to 10⁴, or down to −10⁴, and far apart."""
+    line = torch.nn.functional.normalize(torch.randn(width, generator=generator), dim=0)
+    w_q, w_k, w_v = _draw_maps(generator, width, head)
+    factor = (1e4 * math.sqrt(head) / ((line @ w_q) @ (line @ w_k)).abs()).sqrt()
+    steps = [(1 + torch.randperm(length, generator=generator)) / length for length in lengths]
+    return *(one[:, None] * line for one in steps), factor * w_q, factor * w_k, w_v
+
+
+def _draw_far_sentence(generator: torch.Generator) -> tuple:
+    length, width, head = primes(generator, 3)
+    return _far_apart(generator, (length,), width, head)
+
+
 self_attention = Exercise(
     "self_attention",
     _self_attention,
     _draw_sentence,
-    edges=(partial(_draw_sentence, sizes=ones),),
+    edges=(partial(_draw_sentence, sizes=ones), Edge(_draw_far_sentence, NO_CLAMP)),
     mistakes=(
         Mistake(
             lambda x, w_q, w_k, w_v: _attend(x @ w_q, x @ w_k, x @ w_v, divisor=1.0),
@@ -116,11 +131,16 @@ def _draw_two_sentences(generator: torch.Generator, sizes: Callable = primes) ->
     return *sentences, *_draw_maps(generator, width, head)
 
 
+def _draw_far_sentences(generator: torch.Generator) -> tuple:
+    target, source, width, head = primes(generator, 4)
+    return _far_apart(generator, (target, source), width, head)
+
+
 cross_attention = Exercise(
     "cross_attention",
     _slowly,
     _draw_two_sentences,
-    edges=(partial(_draw_two_sentences, sizes=ones),),
+    edges=(partial(_draw_two_sentences, sizes=ones), Edge(_draw_far_sentences, NO_CLAMP)),
     mistakes=(
         Mistake(
             lambda target, source, w_q, w_k, w_v: _attend(source @ w_q, target @ w_k, target @ w_v),

@@ -7,7 +7,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from attention.exercises.exercise import Exercise, Mistake, Symptom, centred, ones, primes
+from attention.exercises.exercise import NO_CLAMP, Edge, Exercise, Mistake, Symptom, centred, ones, primes
 
 
 def _stable_softmax(scores: Tensor) -> Tensor:
@@ -61,7 +61,7 @@ stable_softmax = Exercise(
     ),
     without=("PyTorch's softmax",),
     rtol=1e-5,
-    atol=1e-30,
+    atol=1e-40,  # below every float32 but 0, whose weights are exactly 0
     symptoms=(
         Symptom(
             lambda found, expected: bool(5e-6 < (found.sum(dim=1) - 1).abs().max() < 0.01),
@@ -204,7 +204,8 @@ softmax_jacobian = Exercise(
 
 
 def _answer_gradient(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    powers = [torch.exp((query * k).sum() / math.sqrt(len(query))) for k in key]
+    scores = [(query * k).sum() / math.sqrt(len(query)) for k in key]
+    powers = [torch.exp(score - max(scores)) for score in scores]
     weights = [power / sum(powers) for power in powers]
     answer = sum(weight * v for weight, v in zip(weights, value, strict=True))
     total = sum(weight * (v - answer) * k for weight, v, k in zip(weights, value, key, strict=True))
@@ -219,6 +220,15 @@ def _draw_lookup(generator: torch.Generator, sizes: Callable = primes) -> tuple:
 def _draw_equal_values(generator: torch.Generator) -> tuple:
     query, key, value = _draw_lookup(generator)
     return query, key, value[:1].expand_as(value).clone()
+
+
+def _draw_far_lookup(generator: torch.Generator) -> tuple:
+    """Query and keys along one line: all scores are ten thousand and more, or −10⁴ and less, and far apart."""
+    keys, width = primes(generator, 2)
+    line = torch.nn.functional.normalize(torch.randn(width, generator=generator), dim=0)
+    steps = 1 + torch.randperm(keys, generator=generator)
+    sign = 1 - 2 * torch.randint(2, (), generator=generator)
+    return 4e4 * keys * sign * line, steps[:, None] / keys * line, torch.randn(keys, generator=generator)
 
 
 def _pulled(query: Tensor, key: Tensor, value: Tensor, scale: float | None = None) -> Tensor:
@@ -236,7 +246,7 @@ answer_gradient = Exercise(
     "answer_gradient",
     _answer_gradient,
     _draw_lookup,
-    edges=(partial(_draw_lookup, sizes=ones), _draw_equal_values),
+    edges=(partial(_draw_lookup, sizes=ones), _draw_equal_values, Edge(_draw_far_lookup, NO_CLAMP)),
     without=("autograd",),
     mistakes=(
         Mistake(
