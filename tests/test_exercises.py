@@ -670,7 +670,12 @@ REFUSED = {
         for low in (30, 45, 60)
     },
     **{
-        f"{what}, chapter {chapter}, {exercise.name}": (exercise, answer(wrong), "Here the scores lie 10⁴ above 0")
+        # scores above 15 are drawn now and then at random too, and are then refused by their numbers, before any edge
+        f"{what}, chapter {chapter}, {exercise.name}": (
+            exercise,
+            answer(wrong),
+            "not yet." if what == "scores up to 15" else "Here the scores lie 10⁴ above 0",
+        )
         for chapter, exercise, answer in (
             (3, scaling.head_weights, heads_with),
             (4, softmax.answer_gradient, gradient_with),
