@@ -50,7 +50,7 @@ def add_to_context(app, pagename, templatename, context, doctree) -> None:
     context["stumbled"] = stumbled(page=page, **app.edition)
     given = app.config.page_descriptions.get(pagename)
     title = doctree.next_node(nodes.title).astext()
-    said = f"{title}. {description(doctree)}" if MORE.match(pagename) else description(doctree)
+    said = shortened(f"{title}. {description(doctree)}") if MORE.match(pagename) else description(doctree)
     context["metatags"] = context.get("metatags", "") + metatags(
         title, given or said, page, app.config.html_title, app.config.html_baseurl
     )

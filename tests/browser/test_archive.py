@@ -111,6 +111,8 @@ def test_the_book_opens_where_it_is_unpacked(tmp_path, monkeypatch, visit):
     assert folder.name == f"softlookup-{edition.version()}"
     opened = visit((folder / "html" / "index.html").as_uri(), folder.as_uri())
     opened.page.wait_for_url("**/book/index.html")
+    opened.page.goto((folder / "html" / "book" / "01-dictionary.html").as_uri())
+    opened.page.locator(".choices .quiet").evaluate_all("(buttons) => buttons.forEach((button) => button.click())")
     slider = opened.page.locator("attention-explorer input[type=range]").first
     before = slider.get_attribute("aria-valuetext")
     slider.press("Home")
