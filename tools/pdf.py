@@ -30,6 +30,7 @@ SITE = ROOT / "_build" / "html"
 PAPERS = {"a4": "A4", "letter": "letter"}
 SUBTITLE = "Attention, from a dictionary to the Transformer"
 WIDTH = 643  # pixels, 170 mm: the width of the text, at which the figures are drawn
+FOOT = 58  # points: the lower margin, and more
 HEIGHT = 860  # pixels that a figure may have: a page of letter paper has 896 of text
 ANSWERS = re.compile("Answer|A model answer|A solution")  # how a fold begins that goes to its chapter's end
 TARGET = "https://softlookup.invalid/"  # links of the contents, until they are given their pages
@@ -328,7 +329,10 @@ def headings(document: Pdf, ranks: list[int]) -> list[Heading]:
     found = []
     for mark, rank in zip(marks, ranks, strict=True):
         page, _, left, top, _ = mark.destination
-        found.append(Heading(" ".join(mark.title.split()), rank, numbers[page.objgen], [left, top]))
+        number = numbers[page.objgen]
+        if top < FOOT:  # it slipped over the page's end, which Chromium notes for its place
+            number, top = number + 1, float(document.pages[number].mediabox[3]) - FOOT
+        found.append(Heading(" ".join(mark.title.split()), rank, number, [left, top]))
     return found
 
 
