@@ -105,7 +105,8 @@ def test_sections_hold_their_own_text_alone():
 
 def chapter(*panels: dict):
     """A chapter's notebook, with a figure of these panels."""
-    page = f'<script type="application/json">{json.dumps({"panels": panels})}</script>'
+    data = json.dumps({"panels": panels})
+    page = f'<attention-explorer class="attention-explorer">\n<script type="application/json">{data}</script>'
     head = "# 4. A *title*\n\nText, **a word**. **Why does $Q$\nask $K^\\top$?** And **why?**"
     shown = new_output("display_data", {"text/html": page})
     return new_notebook(cells=[new_markdown_cell(head), new_code_cell("", outputs=[shown])])
@@ -121,7 +122,7 @@ def test_the_card_at_a_chapter_s_end_shows_the_next_one():
     card = cards.card(chapter({"kind": "bars"}, {"kind": "diagram", "fields": {"boxes": boxes, "arrows": arrows}}))
     assert card.title == "4. A title"
     assert card.question == "Why does Q ask Kᵀ?"
-    assert card.minutes == 0  # of a dozen words
+    assert card.minutes == 5  # a dozen words and a figure
     assert [card.picture.count(part) for part in ("<rect", "<path", "a&lt;", "var(--al-key)")] == [2, 1, 1, 2]
 
 

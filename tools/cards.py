@@ -12,12 +12,11 @@ import nbformat
 from markupsafe import Markup, escape
 from nbformat import NotebookNode
 
-from tools import workload
+from tools import lecture, workload
+from tools.figures import PAYLOAD
 from tools.sections import formula
 
 CHAPTER = re.compile(r"book/(\d\d)-[\w-]+")
-QUESTION = re.compile(r"\*\*([^*]+\?)\*\*")
-PAYLOAD = re.compile(r'<script type="application/json">(.*?)</script>', re.DOTALL)
 
 # A picture's boxes, and the space between them, in pixels.
 WIDTH, HEIGHT, ACROSS, DOWN = 76, 30, 90, 46
@@ -52,11 +51,9 @@ def add_to_context(app, pagename, templatename, context, doctree) -> None:
 
 def card(notebook: NotebookNode) -> Card:
     """What a chapter's notebook says of itself: title, question, minutes, and its first diagram as a small picture."""
-    head = notebook.cells[0].source
-    asked = QUESTION.search(head)
-    title = head.splitlines()[0].removeprefix("# ")
-    load = workload.count(notebook)
-    return Card(plain(title), plain(asked[1]) if asked else "", load.lecture, picture(notebook))
+    title = notebook.cells[0].source.splitlines()[0].removeprefix("# ")
+    minutes = workload.count(notebook).lecture
+    return Card(plain(title), plain(lecture.question(notebook)), minutes, picture(notebook))
 
 
 def plain(text: str) -> str:
@@ -74,7 +71,8 @@ def picture(notebook: NotebookNode) -> str:
     pages = [
         output.get("data", {}).get("text/html", "") for cell in notebook.cells for output in cell.get("outputs", [])
     ]
-    panels = [panel for page in pages for found in PAYLOAD.findall(page) for panel in json.loads(found)["panels"]]
+    payloads = [json.loads(found["data"]) for page in pages for found in PAYLOAD.finditer(page)]
+    panels = [panel for payload in payloads for panel in payload["panels"]]
     diagrams = [panel["fields"] for panel in panels if panel["kind"] == "diagram"]
     return drawn(diagrams[0]["boxes"]["items"][0], diagrams[0]["arrows"]["items"][0]) if diagrams else ""
 

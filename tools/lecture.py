@@ -8,7 +8,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from tools.notebooks import BOOK
-from tools.workload import FOLDED, FOLDS, unfolded
+from tools.workload import FOLDED, FOLDS, figures_of, lines_of, unfolded
 
 CHAPTERS = sorted(BOOK.glob("[0-9]*.ipynb"))
 MOST = {"words": 1500, "lines": 110, "figures": 6, "folds": 5, "exercises": 4}
@@ -25,12 +25,8 @@ def counts(notebook: NotebookNode) -> dict[str, int]:
     lesson, _, tasks = whole.partition("\n## Exercises")
     return {
         "words": sum(len(part.split()) for part in text),
-        "lines": sum(bool(line.strip()) for cell in seen(notebook) for line in cell.source.splitlines()),
-        "figures": sum(
-            "<attention-explorer" in output.get("data", {}).get("text/html", "")
-            for cell in notebook.cells
-            for output in cell.get("outputs", ())
-        ),
+        "lines": sum(map(lines_of, seen(notebook))),
+        "figures": sum(map(figures_of, notebook.cells)),
         "folds": len(FOLDS.findall(lesson)),
         "exercises": sum(line.startswith("### ") for line in tasks.partition("\n## ")[0].splitlines()),
     }

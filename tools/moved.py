@@ -1,6 +1,7 @@
 """A Sphinx extension: an address that led to a place which has moved leads to where it is now (``book/moved.yml``)."""
 
 import json
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -27,8 +28,9 @@ def lead_on(app, pagename, templatename, context, doctree) -> None:
         context["body"] += SCRIPT.format(json.dumps(places, separators=(",", ":")))
 
 
+@cache
 def moved(path: Path = LIST) -> dict[str, dict[str, str]]:
-    """For each page, its old anchors and the addresses, seen from that page, where they lead."""
+    """For each page, its old anchors and the addresses, seen from that page, where they lead; read once."""
     pages = yaml.safe_load(path.read_text(encoding="utf-8"))
     return {page: {old: _address(new) for old, new in (places or {}).items()} for page, places in pages.items()}
 

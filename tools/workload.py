@@ -100,11 +100,20 @@ def count(notebook: NotebookNode) -> Load:
                 exercises += practising * len(EXERCISE.findall(part))
                 words += (not practising) * len(part.split())
         elif not practising:
-            lines += sum(bool(line.strip()) for line in cell.source.splitlines())
-            figures += sum(
-                "<attention-explorer" in output.get("data", {}).get("text/html", "") for output in cell.outputs
-            )
+            lines += lines_of(cell)
+            figures += figures_of(cell)
     return Load(words, lines, figures, exercises)
+
+
+def lines_of(cell: NotebookNode) -> int:
+    """How many lines of a cell say something."""
+    return sum(bool(line.strip()) for line in cell.source.splitlines())
+
+
+def figures_of(cell: NotebookNode) -> int:
+    """How many figures a cell shows."""
+    outputs = cell.get("outputs", ())
+    return sum("<attention-explorer" in output.get("data", {}).get("text/html", "") for output in outputs)
 
 
 def unfolded(notebook: NotebookNode) -> NotebookNode:

@@ -43,8 +43,7 @@ class Exchange:
     def merged(self, own: Partial) -> Partial:
         """What all processes' keys answer together, the same on each."""
         *asked, width = own.mixture.shape
-        table = torch.cat([own.largest.unsqueeze(-1), own.total.unsqueeze(-1), own.mixture], dim=-1)
-        rows = table.reshape(-1, width + 2)  # a row a query: the largest score, the total, the mixture
+        rows = _rows(own).reshape(-1, width + 2)
         rows = _waiting(self._gathered if self.how == "gather" else self._round, rows)
         return _partial(rows.reshape(*asked, width + 2))
 
@@ -89,6 +88,7 @@ def _partial(rows: Tensor) -> Partial:
 
 
 def _rows(found: Partial) -> Tensor:
+    """A row a query: the largest score, the total, the mixture."""
     return torch.cat([found.largest.unsqueeze(-1), found.total.unsqueeze(-1), found.mixture], dim=-1)
 
 
