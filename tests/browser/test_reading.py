@@ -210,7 +210,7 @@ def test_a_link_far_from_its_figure_offers_the_way_back(visit, origins):
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("state", ["01-dictionary.html#softmax?apple=3", "04-softmax.html#width?divide_by=D"])
+@pytest.mark.parametrize("state", ["01-dictionary.html#softmax?apple=3", "04-softmax.html#reaction?temperature=3"])
 def test_a_shared_state_opens_with_its_figure_in_sight(visit, origins, state, width):
     page = visit(f"{origins['disk']}/book/{state}", width=width).page
     figure = page.locator(re.search(r"#\w+", state)[0])
