@@ -251,6 +251,7 @@ def test_a_figure_stands_beside_its_paragraphs_and_stays(visit, origins):
         assert page.evaluate("scrollY") == before
     assert figure.locator("input[type=range]").get_attribute("aria-valuetext") == "20"
     group, cell = page.locator(".beside"), page.locator(".beside > .cell")
+    page.locator(".beside .said p").last.evaluate("p => { p.style.paddingBottom = '600px'; }")  # as if it said more
     room = group.bounding_box()["height"] - cell.bounding_box()["height"]
     assert room > 40
     group.evaluate("(group, by) => scrollBy({top: group.getBoundingClientRect().top + by, behavior: 'instant'})", -50)
