@@ -184,10 +184,9 @@ def kernel_regression(names):
 def look_back(names):
     mine = names["LookBack"](11, 6)
     theirs = Decoder(11, 6, AdditiveAttention(6, 6, 6))
-    learned = {
-        name.removeprefix("attention.").replace("_l0", "").replace("w_v", "w"): weight
-        for name, weight in theirs.state_dict().items()
-    }
+    learned = {}
+    for name, weight in theirs.state_dict().items():
+        learned[name.removeprefix("attention.").replace("_l0", "").replace("w_v", "w")] = weight
     mine.load_state_dict(learned)
     token, state, states = torch.tensor([1, 4, 7]), torch.randn(3, 6), torch.randn(3, 5, 6)
     logits, hidden, weights = theirs.step(token, state[None], states)
