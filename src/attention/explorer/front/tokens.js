@@ -68,20 +68,11 @@ function tokens(read, hand) {
 
   function update(state) {
     now = {
-      values: read("values", state),
+      ...read.now(state),
       drawn: read.blend("values", state),
-      masked: read("mask", state),
-      queries: read("queries", state),
-      keys: read("keys", state),
-      axes: read("axes", state),
-      limits: read("limits", state),
-      color: read("color", state),
-      chosen: read("chosen", state),
       all: read("lines", state) === "all",
-      control: read("control", state),
-      digits: read("digits", state),
     };
-    setText(caption, read("caption", state));
+    setText(caption, now.caption);
     figure.dataset.color = now.color;
     keys.forEach((item, j) => setText(item.text, now.keys[j]));
     if (two) queries.forEach((item, i) => setText(item.text, now.queries[i]));
@@ -90,7 +81,7 @@ function tokens(read, hand) {
 
   const query = () => looked ?? chosen ?? now.chosen ?? L - 1;
   const weight = (head, i, j, values = now.values) => values[(head * L + i) * S + j];
-  const isHidden = (i, j) => Boolean(now.masked && !now.masked(i * S + j));
+  const isHidden = (i, j) => isMasked(now, i * S + j);
   const isShown = (head) => shownHeads[head] ?? true;
 
   /** The mean of the heads that are on. */
@@ -198,7 +189,7 @@ function tokens(read, hand) {
       hand.hush();
     },
   );
-  choosing(asking, queries.map((item) => item.element), choose);
+  choosing(asking, () => queries.map((item) => item.element), choose);
   const resized = new ResizeObserver(() => now && two && drawLines(query()));
   resized.observe(stage);
 
