@@ -1,7 +1,7 @@
 """Where the atoms of chapter 13's reactions are drawn: ``python -m tools.molecules`` writes it into the package.
 
-It needs RDKit (``pip install rdkit``), which the book itself does not: its places are kept in a file, and the weekly job
-compares them.
+It needs RDKit (``pip install rdkit``), which the book itself does not: its places are kept in a file, and the weekly
+job compares them.
 """
 
 import json

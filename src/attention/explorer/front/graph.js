@@ -15,7 +15,6 @@ function graph(read, hand) {
   const spoken = makeSpoken();
   const figure = make("figure", { class: "graph" }, caption, make("div", { class: "scroller" }, svg), spoken.element);
   const S = read.shape("values")[1];
-  const drawings = read.all("drawing");
   let now = null;
   let nodes = []; // of the present drawing
   let built = null; // of which drawing, and how wide
@@ -50,13 +49,12 @@ function graph(read, hand) {
     spoken.speak(() => keysOf().map((node, j) => `${asking()} → ${nameOf(node)}, ${told(weight(j))}`));
   }
 
-  /** Draw the nodes and edges anew, in the middle of the height of the highest drawing of all. */
+  /** Draw the nodes and edges anew. */
   function build() {
     built = { drawing: now.drawing, wide };
     const { labels, queries: askers, edges: joined } = now.drawing;
     const { spots, signs, width, height } = placed(now.drawing, wide);
-    const highest = Math.max(...drawings.map((drawing) => placed(drawing, wide).height));
-    set(svg, { viewBox: `0 ${(height - highest) / 2} ${width} ${highest}` });
+    set(svg, { viewBox: `0 0 ${width} ${height}` });
     svg.style.width = `${width}px`;
     nodes = labels.map((label, node) => {
       const attributes = askers.includes(node) ? { "aria-label": nameOf(node) } : {};
@@ -89,10 +87,15 @@ function graph(read, hand) {
     (target) => {
       const node = nodes.findIndex((element) => element.contains(target));
       const [i, j] = [now.drawing.queries.indexOf(node), keysOf().indexOf(node)];
-      if (i >= 0) look(i);
-      if (j >= 0) hand.tell(`${asking()} → ${nameOf(node)}: `, told(weight(j)), rectOf(nodes[node]));
-      else hand.hush();
-      if (node >= 0) hand.light({ [now.axes[0]]: asking(), ...(j >= 0 && { [now.axes[1]]: nameOf(node) }) });
+      if (i >= 0 && i !== looked) {
+        hand.hush();
+        look(i);
+        hand.light({ [now.axes[0]]: nameOf(node) });
+      }
+      if (j >= 0) {
+        hand.tell(`${asking()} → ${nameOf(node)}: `, told(weight(j)), rectOf(nodes[node]));
+        hand.light({ [now.axes[0]]: asking(), [now.axes[1]]: nameOf(node) });
+      }
       return node >= 0;
     },
     () => {
