@@ -44,7 +44,7 @@ function graph(read, hand) {
     });
     showChosen(now.drawing.queries.map((node) => nodes[node]), query());
     const order = keysOf().map((_, j) => j).sort((a, b) => weight(b) - weight(a));
-    const most = order.slice(0, 2).map((j) => `${nameOf(keysOf()[j])} ${brief(weight(j), now.digits)}`);
+    const most = order.slice(0, 2).map((j) => `${nameOf(keysOf()[j])} (${brief(weight(j), now.digits)})`);
     setText(caption, hand.isAsked() || !order.length ? now.caption : [now.caption, `${asking()} → ${most.join(", ")}`].filter(Boolean).join(": "));
     spoken.speak(() => keysOf().map((node, j) => `${asking()} → ${nameOf(node)}, ${told(weight(j))}`));
   }
@@ -169,8 +169,9 @@ function placed(drawing, wide) {
 function linesBetween([x0, y0], [x1, y1], count) {
   const length = Math.hypot(x1 - x0, y1 - y0) || 1;
   return times(count, (i) => {
-    const off = 5 * (i - (count - 1) / 2);
-    const [dx, dy] = [(-off * (y1 - y0)) / length, (off * (x1 - x0)) / length];
+    const off = (5 * (i - (count - 1) / 2)) / length;
+    const dx = off * (y0 - y1);
+    const dy = off * (x1 - x0);
     return make("line", { x1: x0 + dx, y1: y0 + dy, x2: x1 + dx, y2: y1 + dy });
   });
 }
