@@ -15,8 +15,8 @@ BOOK = Path(__file__).parent.parent / "book"
 MARK = "<!-- workload -->"
 
 # Assumed, not measured: no class has been timed.
-WORDS_A_MINUTE = 120
-LINES_A_MINUTE = 12
+WORDS_A_MINUTE = 75
+LINES_A_MINUTE = 6
 MINUTES_A_FIGURE = 3
 MINUTES_AN_EXERCISE = 10
 
