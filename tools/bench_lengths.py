@@ -19,7 +19,7 @@ def ratios(length: int) -> Iterator[tuple[str, float]]:
     theirs = nn.MultiheadAttention(EMBED_DIM, NUM_HEADS, batch_first=True)
     ours, tokens = MultiHeadAttention.from_torch(theirs), torch.randn(1, length, EMBED_DIM)
     layers = partial(ours, tokens, tokens, tokens), partial(theirs, tokens, tokens, tokens, need_weights=False)
-    names = "layer", "layer, in training"
+    names = "evaluated", "training"
     for name, (_, ratio, *_) in zip(names, rows("layer", *layers, (0, 0), BUDGET), strict=True):
         yield name, ratio
     heads = [torch.randn(1, NUM_HEADS, length, EMBED_DIM // NUM_HEADS) for _ in range(3)]
