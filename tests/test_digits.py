@@ -199,6 +199,26 @@ def test_the_chosen_rate_is_the_best_on_the_digits_for_choosing(runs, kind):
     assert max(means, key=means.get) == digits.CHOSEN[kind]
 
 
+def test_what_the_published_runs_show(runs):
+    """Bounds that all five seeds of a kind keep, and what holds in each seed."""
+
+    def shares(kind, condition="drawn", name="right"):
+        wanted = {"kind": kind, "condition": condition, "rate": digits.CHOSEN[kind]}
+        found = [run[name] for run in runs if wanted.items() <= run.items()]
+        assert len(found) == len(digits.SEEDS)
+        return found
+
+    assert all(0.96 < share < 0.98 for share in shares("learned"))
+    assert min(shares("convolution")) > 0.98
+    assert min(shares("logistic regression")) > 0.96
+    assert min(shares("rotary")) > 0.92
+    assert 0.65 < min(shares("none")) <= max(shares("none")) < 0.75
+    assert shares("none", name="moved") == shares("none")
+    assert max(shares("learned", name="moved") + shares("convolution", name="moved")) < 0.15
+    for kind in ("learned", "convolution", "logistic regression"):
+        assert max(shares(kind, "in order")) < min(shares(kind))
+
+
 FIRST = [
     settings
     for settings in digits.RUNS
