@@ -214,6 +214,8 @@ def test_what_the_published_runs_show(runs):
     assert min(shares("rotary")) > 0.92
     assert 0.65 < min(shares("none")) <= max(shares("none")) < 0.75
     assert shares("none", name="moved") == shares("none")
+    assert shares("none", "shuffled") == shares("none")
+    assert min(shares("learned", "shuffled")) > 0.95  # no arrangement is dearer to it than another
     assert max(shares("learned", name="moved") + shares("convolution", name="moved")) < 0.15
     for kind in ("learned", "convolution", "logistic regression"):
         assert max(shares(kind, "in order")) < min(shares(kind))
