@@ -210,7 +210,7 @@ def test_a_link_far_from_its_figure_offers_the_way_back(visit, origins):
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("state", ["01-dictionary.html#softmax?apple=3", "04-softmax.html#width?divide_by=D"])
+@pytest.mark.parametrize("state", ["01-dictionary.html#softmax?apple=3", "04-softmax.html#reaction?temperature=3"])
 def test_a_shared_state_opens_with_its_figure_in_sight(visit, origins, state, width):
     page = visit(f"{origins['disk']}/book/{state}", width=width).page
     figure = page.locator(re.search(r"#\w+", state)[0])
@@ -251,6 +251,7 @@ def test_a_figure_stands_beside_its_paragraphs_and_stays(visit, origins):
         assert page.evaluate("scrollY") == before
     assert figure.locator("input[type=range]").get_attribute("aria-valuetext") == "20"
     group, cell = page.locator(".beside"), page.locator(".beside > .cell")
+    page.locator(".beside .said p").last.evaluate("p => { p.style.paddingBottom = '600px'; }")  # as if it said more
     room = group.bounding_box()["height"] - cell.bounding_box()["height"]
     assert room > 40
     group.evaluate("(group, by) => scrollBy({top: group.getBoundingClientRect().top + by, behavior: 'instant'})", -50)
@@ -279,7 +280,7 @@ def test_there_is_room_beside_the_text(visit, origins):
 
 def test_formulas_are_no_stops_for_the_tab_key(chapter):
     page = chapter("book/04-softmax.html").page
-    assert page.locator("mjx-container").count() > 40
+    assert page.locator("mjx-container").count() > 30
     assert page.locator("mjx-container[tabindex='0'], mjx-container [tabindex='0']").count() == 0
 
 
