@@ -127,7 +127,7 @@ function curves(read, hand) {
   }
 
   function draw() {
-    const usual = (wide) => (read.small ? Math.round(Math.max(wide * 0.7, 90)) : Math.round(Math.min(Math.max(wide * 0.5, 180), 280)));
+    const usual = (wide) => (read.small ? Math.round(Math.max(wide * 0.7, 90)) : Math.round(clamp(wide * 0.5, 180, 280)));
     const [width, height] = hand.room(stage, wide, usual);
     const isDirect = read.first("direct") && !read.small && width >= LEAST_NAMED && widestName < 0.28 * width;
     const right = width - (isDirect ? widestName + 16 : 16); // half of the last mark, such as 1000
@@ -148,10 +148,7 @@ function curves(read, hand) {
     tags.forEach((tag, i) => placeTag(tag, now.drawnPoints[i]));
     if (isDirect) placeEnds();
     moments.forEach((moment, i) => placeMoment(moment, now.drawnMoments[i]));
-    grips.forEach((grip, i) => {
-      const [x, y] = spotOf(handles[i].name, now.drawnPoints, now.drawnMoments);
-      set(grip, { visibility: Number.isFinite(x + y) ? "visible" : "hidden", cx: Number.isFinite(x) ? x : 0, cy: Number.isFinite(y) ? y : 0 });
-    });
+    grips.forEach((grip, i) => placeGrip(grip, spotOf(handles[i].name, now.drawnPoints, now.drawnMoments)));
     set(hair, { y1: box.top, y2: box.bottom });
     setText(note, coincidence());
     showHair();
@@ -198,9 +195,9 @@ function curves(read, hand) {
   }
 
   /** Where a handle lies, in pixels: a point, or the foot of a moment. */
-  function spotOf(name, points, times) {
+  function spotOf(name, points, places) {
     const i = pointNames.indexOf(name);
-    if (i < 0) return [plot.px(times[momentNames.indexOf(name)]), plot.box.bottom];
+    if (i < 0) return [plot.px(places[momentNames.indexOf(name)]), plot.box.bottom];
     return [plot.px(points[i][0][0]), plot.py(points[i][1][0])];
   }
 
@@ -293,8 +290,8 @@ function curves(read, hand) {
 
   /** Let one line stand out; null for none. */
   function mark(name) {
-    figure.classList.toggle("reading", names.includes(name));
-    [lines, ends].forEach((parts) => parts.forEach((part, i) => part.classList.toggle("on", names[i] === name)));
+    setClass(figure, "reading", names.includes(name));
+    [lines, ends].forEach((parts) => parts.forEach((part, i) => setClass(part, "on", names[i] === name)));
   }
 
   function leave() {
@@ -329,45 +326,36 @@ function curves(read, hand) {
   const stop = follow(
     stage,
     (_, event) => {
-      if (isDragged()) return true;
       if (!names.length) return false;
       const [x, y] = inWindow(svg).from(event.clientX, event.clientY);
       const index = nearest((place) => Math.abs(plot.px(place) - x));
       point(index, closestLine(index, y));
       return true;
     },
-    () => isDragged() || leave(),
+    leave,
   );
-  cursor.addEventListener("focus", () => cursor.matches(":focus-visible") && point(at ?? middle()));
-  cursor.addEventListener("blur", leave);
-  cursor.addEventListener("keydown", (event) => {
+  listen(cursor, "focus", () => cursor.matches(":focus-visible") && point(at ?? middle()));
+  listen(cursor, "blur", leave);
+  listen(cursor, "keydown", (event) => {
     const last = now.x.length - 1;
     const from = at ?? middle();
     const to = { ArrowLeft: from - 1, ArrowRight: from + 1, PageDown: from - 10, PageUp: from + 10, Home: 0, End: last }[event.key];
     if (to === undefined) return;
     event.preventDefault();
-    point(Math.min(Math.max(to, 0), last));
+    point(clamp(to, 0, last));
   });
   // -------------------------------------------------------------------------------------------- the handles
 
-  const isDragged = () => figure.classList.contains("dragging");
   handles.forEach(({ name, controls }, i) =>
-    grab(grips[i], hand, {
+    grab(grips[i], figure, hand, {
       controls,
       state: () => now.state,
       place(state) {
         const points = pointNames.map((_, k) => [read(`points_x_${k}`, state), read(`points_y_${k}`, state)]);
         return inWindow(svg).to(...spotOf(name, points, read("moments", state) ?? []));
       },
-      start() {
-        leave();
-        figure.classList.add("dragging");
-      },
-      moved: (x, y) => hand.tell("", placeOf(name), around(x, y, 16)),
-      stop() {
-        figure.classList.remove("dragging");
-        hand.hush();
-      },
+      start: leave,
+      said: () => ["", placeOf(name)],
     }),
   );
 

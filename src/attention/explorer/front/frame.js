@@ -288,9 +288,9 @@ function build(el, payload, given, home) {
   el.classList.add("attention-explorer", "ae"); // the second in the stylesheet of the book: tools/page_front.py
   if (payload.name) el.id = payload.name;
   const resized = new ResizeObserver(() => {
-    el.classList.toggle("narrow", el.clientWidth < NARROW);
-    el.classList.toggle("slim", el.clientWidth < SLIM);
-    el.classList.toggle("tall", el.clientHeight > innerHeight && controlBox.clientHeight < innerHeight / 3);
+    setClass(el, "narrow", el.clientWidth < NARROW);
+    setClass(el, "slim", el.clientWidth < SLIM);
+    setClass(el, "tall", el.clientHeight > innerHeight && controlBox.clientHeight < innerHeight / 3);
   });
   resized.observe(el);
   Object.assign(state, given);

@@ -101,7 +101,7 @@ function plane(read, hand) {
     joins.forEach((group, i) => drawJoins(group, joinNames[i], now.drawnJoins[i]));
     grips.forEach((grip, i) => {
       const [x, y] = spotOf(handles[i].name, now.drawn, now.drawnPoints);
-      set(grip, { visibility: Number.isFinite(x + y) ? "visible" : "hidden", cx: plot.px(x || 0), cy: plot.py(y || 0) });
+      placeGrip(grip, [plot.px(x), plot.py(y)]);
     });
   }
 
@@ -202,39 +202,30 @@ function plane(read, hand) {
   // -------------------------------------------------------------------------------------------- the handles
 
   handles.forEach(({ name, controls }, i) =>
-    grab(grips[i], hand, {
+    grab(grips[i], figure, hand, {
       controls,
       state: () => now.state,
       place(state) {
         const [x, y] = spotOf(name, read("vectors", state), pointNames.map((_, k) => read(`points_${k}`, state)));
         return inWindow(svg).to(plot.px(x), plot.py(y));
       },
-      start: () => figure.classList.add("dragging"),
-      moved(x, y) {
-        hand.tell(`${name}: `, spotOf(name, now.vectors, now.points).map((part) => told(part)).join(", "), around(x, y, 16));
-      },
-      stop() {
-        figure.classList.remove("dragging");
-        hand.hush();
-      },
+      said: () => [`${name}: `, spotOf(name, now.vectors, now.points).map((part) => told(part)).join(", ")],
     }),
   );
-  const isDragged = () => figure.classList.contains("dragging");
 
   // -------------------------------------------------------------------------------------------- reading
 
   function mark(name) {
     const all = [...names, ...pointNames];
-    figure.classList.toggle("reading", all.includes(name));
-    [...arrows, ...clouds].forEach((part, i) => part.classList.toggle("on", all[i] === name));
-    heads.forEach((part, i) => part.classList.toggle("on", names[i] === name));
-    tags.forEach((part, i) => part.classList.toggle("on", all[i] === name));
+    setClass(figure, "reading", all.includes(name));
+    [...arrows, ...clouds].forEach((part, i) => setClass(part, "on", all[i] === name));
+    heads.forEach((part, i) => setClass(part, "on", names[i] === name));
+    tags.forEach((part, i) => setClass(part, "on", all[i] === name));
   }
 
   const stop = follow(
     svg,
     (_, event) => {
-      if (isDragged()) return true;
       const { to } = inWindow(svg);
       const places = [...names.map((_, i) => tip(now.vectors, i)), ...now.points.map((point) => [...point.slice(0, 2)])];
       const spots = places.map(([x, y]) => to(plot.px(x), plot.py(y)));
@@ -248,7 +239,6 @@ function plane(read, hand) {
       return true;
     },
     () => {
-      if (isDragged()) return;
       mark(null);
       hand.hush();
     },
