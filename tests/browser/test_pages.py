@@ -356,7 +356,8 @@ def test_a_swipe_on_a_phone_reaches_every_last_column(chapter, name):
 
 # Of the marks of each panel that are seen, the first, one in the middle and the last, and how faint each is.
 TO_BE_POINTED_AT = """() => {
-    const marks = 'tbody td[data-value], figure.tokens .token:not([aria-hidden]), .plane .points, .plane .arrowhead';
+    const marks =
+        'tbody td[data-value], .tokens .token:not([aria-hidden]), .plane .points, .plane .arrowhead, .graph .node';
     const isSeen = (mark) => mark.checkVisibility({visibilityProperty: true}) && mark.getBoundingClientRect().width;
     const opacity = (mark) => {
         let seen = 1;

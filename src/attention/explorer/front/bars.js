@@ -26,7 +26,7 @@ function bars(read, hand) {
   const handles = read.first("handles");
   const grips = handles.map(() => make("span", { class: "knob", "aria-hidden": "true" }));
   const hint = hintOf("the end of", handles);
-  const element = make("div", { class: "bars-box" }, table, ...(parts.length ? [legend] : []), ...(handles.length ? [hint] : []));
+  const element = make("div", { class: "bars-box" }, table, ...(parts.length ? [legend] : []), hint);
   handles.forEach(({ name }, i) => cells[read.first("labels").indexOf(name)].append(grips[i]));
   cells.at(-1)?.append(make("i", { class: "origin", "aria-hidden": "true" }, "0"));
   let now = null;
@@ -35,23 +35,16 @@ function bars(read, hand) {
   function update(state) {
     now = {
       state,
-      values: read("values", state),
+      ...read.now(state),
       drawn: read.blend("values", state),
-      parts: read("parts", state),
       drawnParts: read.blend("parts", state),
-      labels: read("labels", state),
-      masked: read("mask", state),
-      axis: read("axis", state),
-      partsAxis: read.first("parts_axis"),
-      digits: read("digits", state),
-      caption: read("caption", state),
     };
-    const [low, high] = read("limits", state);
+    const [low, high] = now.limits;
     const origin = clamp(0, low, high);
     const part = (value) => clamp((value - low) / (high - low || 1), 0, 1);
     now.part = part;
     setStyle(table, "--origin", part(origin).toFixed(4));
-    element.dataset.color = read("color", state);
+    element.dataset.color = now.color;
     setText(caption, now.caption);
     sides.forEach((side, row) => {
       const value = now.values[row];
@@ -74,7 +67,7 @@ function bars(read, hand) {
     });
   }
 
-  const isHidden = (row) => Boolean(now.masked && !now.masked(row));
+  const isHidden = (row) => isMasked(now, row);
 
   /** Lay the parts of a bar end to end: what is above zero to the right of it, what is below to the left. */
   function stack(bar, row, part, origin) {
@@ -98,7 +91,7 @@ function bars(read, hand) {
     mark(row);
     markPart(part);
     hand.tell(`${now.labels[row]}: `, (made ? `${value} = ${made}` : value) + before, rectOf(cells[row]));
-    hand.light({ [now.axis]: now.labels[row], ...(part && { [now.partsAxis]: part }) });
+    hand.light({ [now.axis]: now.labels[row], ...(part && { [now.parts_axis]: part }) });
   }
 
   function mark(row) {
@@ -145,7 +138,7 @@ function bars(read, hand) {
   );
   function light(lit) {
     mark(now.labels.indexOf(lit[now.axis]));
-    markPart(lit[now.partsAxis]);
+    markPart(lit[now.parts_axis]);
   }
   const pin = (state) => (pinned = state && read("values", state));
   const summary = () =>

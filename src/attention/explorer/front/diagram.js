@@ -72,7 +72,7 @@ function diagram(read) {
     width = found;
     if (now) draw();
   });
-  return { element: figure, update, summary: () => "", stop };
+  return { element: figure, update, stop };
 }
 
 /** Where the rows and columns of a diagram lie, wide enough for every state of it. */

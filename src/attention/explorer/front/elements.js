@@ -28,6 +28,11 @@ const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 /** So many things, each built from its number. */
 const times = (count, build) => Array.from({ length: count }, (_, i) => build(i));
 
+const textAt = (x, y, anchor, words) => make("text", { x, y, "text-anchor": anchor }, words);
+
+/** Whether the number of this index is not to be seen. @param {{mask?: (index: number) => boolean}} now */
+const isMasked = ({ mask }, index) => Boolean(mask && !mask(index));
+
 /** A button that acts. @param {any} attributes @param {(button: HTMLElement) => void} act */
 function makeButton(attributes, act, ...children) {
   const button = make("button", { type: "button", ...attributes }, ...children);

@@ -44,11 +44,12 @@ function flow(read, hand) {
     if (drawn === String(state)) return;
     drawn = String(state);
     const before = now;
-    now = { stations: read("stations", state), step: read("step", state), query: read("query", state) ?? null };
+    now = { ...read.now(state) };
+    now.query ??= null;
     now.values = specs.map((_, k) => read(`${k}_values`, state));
     now.masks = specs.map((_, k) => read(`${k}_mask`, state));
-    caption.replaceChildren(...subscripted(read("caption", state)));
-    stations.forEach((station, k) => draw(station, k, now.stations[k], read("limits", state)[k]));
+    caption.replaceChildren(...subscripted(now.caption));
+    stations.forEach((station, k) => draw(station, k, now.stations[k], now.limits[k]));
     lightUp();
     if (before && before.step !== now.step && now.step > 0) move();
   }
@@ -75,7 +76,7 @@ function flow(read, hand) {
     });
   }
 
-  const isHidden = (k, i, j) => Boolean(now.masks[k] && !now.masks[k](i * stations[k].heads.length + j));
+  const isHidden = (k, i, j) => isMasked({ mask: now.masks[k] }, i * stations[k].heads.length + j);
 
   // ---------------------------------------------------------------------------------------------- what is made of what
 
@@ -260,5 +261,5 @@ function flow(read, hand) {
     stopFollowing();
     resized.disconnect();
   };
-  return { element: figure, lay, update, summary: () => "", stop };
+  return { element: figure, lay, update, stop };
 }

@@ -33,19 +33,9 @@ function heatmap(read, hand) {
   let words = null; // above the columns: each state's are kept, so that the same ones are the same list
 
   function update(state) {
-    now = {
-      values: read("values", state),
-      drawn: read.blend("values", state),
-      masked: read("mask", state),
-      rows: read("rows", state),
-      columns: read("columns", state),
-      axes: read("axes", state),
-      digits: read("digits", state),
-    };
-    const limits = read("limits", state);
-    const color = read("color", state);
-    const [row, column] = [read("row", state), read("column", state)];
-    setText(caption, read("caption", state));
+    now = { ...read.now(state), drawn: read.blend("values", state) };
+    const { limits, color, row, column } = now;
+    setText(caption, now.caption);
     setText(read.small ? legend : corner, now.axes.some(Boolean) ? `${now.axes[0]} ↓ ${now.axes[1]} →` : "");
     if (words !== now.columns) {
       words = now.columns;
@@ -89,7 +79,7 @@ function heatmap(read, hand) {
     heads.forEach((head) => head.toggleAttribute("data-long", isLong && longest > 2));
   }
 
-  const isHidden = (index) => Boolean(now.masked && !now.masked(index));
+  const isHidden = (index) => isMasked(now, index);
 
   function showDifference(cell, index, hidden) {
     const change = pinned && !hidden ? now.values[index] - pinned[index] : 0;

@@ -42,20 +42,20 @@ function follow(element, read, forget) {
 
 /**
  * Things of which one is chosen, by a tap or by keys.
- * @param {Element} box that holds them @param {Element[]} items @param {(index: number) => void} choose
+ * @param {Element} box that holds them @param {() => Element[]} items @param {(index: number) => void} choose
  */
 function choosing(box, items, choose) {
-  const find = (target) => items.findIndex((item) => item.contains(target));
+  const find = (target) => items().findIndex((item) => item.contains(target));
   listen(box, "click", ({ target }) => find(target) >= 0 && choose(find(target)));
   listen(box, "keydown", (event) => {
     const from = find(event.target);
-    const last = items.filter((item) => item.isConnected).length - 1;
+    const last = items().length - 1;
     const to = { ArrowLeft: from - 1, ArrowUp: from - 1, ArrowRight: from + 1, ArrowDown: from + 1, Home: 0, End: last }[event.key];
     if (to === undefined || from < 0) return;
     event.preventDefault();
     const next = clamp(to, 0, last);
     choose(next);
-    items[next].focus();
+    items()[next].focus();
   });
 }
 

@@ -69,20 +69,11 @@ function tokens(read, hand) {
 
   function update(state) {
     now = {
-      values: read("values", state),
+      ...read.now(state),
       drawn: read.blend("values", state),
-      masked: read("mask", state),
-      queries: read("queries", state),
-      keys: read("keys", state),
-      axes: read("axes", state),
-      limits: read("limits", state),
-      color: read("color", state),
-      chosen: read("chosen", state),
       all: read("lines", state) === "all",
-      control: read("control", state),
-      digits: read("digits", state),
     };
-    setText(caption, read("caption", state));
+    setText(caption, now.caption);
     figure.dataset.color = now.color;
     keys.forEach((item, j) => setText(item.text, now.keys[j]));
     if (two) queries.forEach((item, i) => setText(item.text, now.queries[i]));
@@ -91,7 +82,7 @@ function tokens(read, hand) {
 
   const query = () => looked ?? chosen ?? now.chosen ?? L - 1;
   const weight = (head, i, j, values = now.values) => values[(head * L + i) * S + j];
-  const isHidden = (i, j, { masked } = now) => Boolean(masked && !masked(i * S + j));
+  const isHidden = (i, j, there = now) => isMasked(there, i * S + j);
   const numberOf = (there, i, j) => (isHidden(i, j, there) ? "–" : brief(mean(i, j, there.values), now.digits));
   const isShown = (head) => shownHeads[head] ?? true;
 
@@ -200,7 +191,7 @@ function tokens(read, hand) {
       hand.hush();
     },
   );
-  choosing(asking, queries.map((item) => item.element), choose);
+  choosing(asking, () => queries.map((item) => item.element), choose);
   const resized = new ResizeObserver(() => now && two && drawLines(query()));
   resized.observe(stage);
 
@@ -221,6 +212,6 @@ function tokens(read, hand) {
     spoken.stop();
   };
   const summary = () => `query ${now.queries[query()]}`;
-  const pin = (state) => (pinned = state && { values: read("values", state), masked: read("mask", state) });
+  const pin = (state) => (pinned = state && read.now(state));
   return { element: figure, update, light, pin, summary, stop: stopAll };
 }
