@@ -1,6 +1,7 @@
 """The front end: some small JavaScript files and stylesheets, one a panel, joined in order."""
 
 import re
+from collections import Counter
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "front"
@@ -47,6 +48,8 @@ STYLES = (
     "present",
 )
 
+MOST_NAMED = 24  # the commonest lengths, which have short names in the stylesheet
+
 # How a page says that it is dark: the book, JupyterLab, Colab.
 DARK = ('[data-theme="dark"]', '[data-jp-theme-light="false"]', 'html[theme="dark"]')
 
@@ -70,7 +73,12 @@ def stylesheet() -> str:
     grown = re.sub(r"(?<![\w.])(-?[\d.]+)rem\b", r"calc(\1*var(--r))", "\n".join(styles)).replace(
         "calc(1*var(--r))", "var(--r)"
     )
-    return "\n".join([palette, without_light_dark(palette), grown])
+    counted = Counter(re.findall(r"calc\([\d.]+\*var\(--r\)\)", grown))
+    lengths = [length for length, _ in counted.most_common(MOST_NAMED)]
+    for place, length in enumerate(lengths):
+        grown = grown.replace(length, f"var(--r{place})")
+    named = "".join(f"--r{place}: {length};" for place, length in enumerate(lengths))
+    return "\n".join([palette, without_light_dark(palette), f":root, .attention-explorer {{{named}}}", grown])
 
 
 def without_light_dark(palette: str) -> str:

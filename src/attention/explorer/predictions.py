@@ -1,6 +1,7 @@
 """A question before a figure: the reader commits to an answer, then sees; the answer is computed from the figure."""
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -156,6 +157,17 @@ def sketch(
     return Prediction(question, "sketch", heights, dict(at or {}), panel, because, about=line)
 
 
+def telling_captions(asked: dict[str, Any], packed: list[dict[str, Any]]) -> list[int]:
+    """The panels whose captions may tell the answer: those that a control changes, or with an option or its number."""
+    words = asked.get("options") or re.findall(r"\d+\.\d+", asked["said"])
+    captions = [panel["fields"].get("caption", {"over": [], "items": [""]}) for panel in packed]
+    return [
+        place
+        for place, caption in enumerate(captions)
+        if caption["over"] or any(word in caption["items"][0] for word in words)
+    ]
+
+
 def check_prediction(prediction: Prediction, states: list[list[Panel]]) -> None:
     """Raise unless the prediction is about something that there is, and its answer depends on a control."""
     if not isinstance(prediction, Prediction):
@@ -229,4 +241,4 @@ def _places(panel: Panel) -> np.ndarray:
 
 def _shown(value: float, panel: Panel) -> str:
     digits = panel.words["digits"]
-    return f"{value:.3g}" if digits is None else f"{value:.{digits}f}".replace("-", "−")
+    return f"{value:.2g}" if digits is None else f"{value:.{digits}f}".replace("-", "−")

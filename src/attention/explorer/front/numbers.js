@@ -129,9 +129,9 @@ function fixed(value, digits) {
   return ((Math.sign(value) * (below + (below % 2))) / 10 ** digits).toFixed(digits);
 }
 
-/** A number for a cell: so many decimals, or powers of ten where they would not fit; without `digits` as it is told. */
+/** A number for a cell: so many decimals, or powers of ten where they would not fit; without `digits` two of them, however small. */
 function brief(value, digits) {
-  if (!Number.isFinite(value) || digits === undefined) return told(value);
+  if (!Number.isFinite(value) || digits === undefined) return told(Number(value.toPrecision(2)));
   const text = Math.abs(value) >= 1e5 ? value.toExponential(1) : fixed(value, digits);
   return typeset(text.replace(/^-(?=[0.]*$)/, ""));
 }

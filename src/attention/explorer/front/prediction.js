@@ -25,8 +25,6 @@ function buildPrediction(el, spec, hand) {
   let standing = guess === null ? "asked" : "guessed"; // or "shown", without a guess
   let before = null; // the state that the question took the figure from
   let undo = () => {};
-  // A caption that has an option in it, or the answer's number, may tell; and one that a control changes.
-  const telling = spec.options ?? spec.said.match(/\d+\.\d+/g) ?? [];
 
   const quiet = (words, act) => makeButton({ class: "quiet" }, act, words);
   const skip = quiet("just show me", () => answer(null));
@@ -87,8 +85,9 @@ function buildPrediction(el, spec, hand) {
     el.dataset.grows = "";
     setTimeout(() => delete el.dataset.grows, GROWS);
     verdict.focus({ preventScroll: true });
-    verdict.scrollIntoView({ block: "nearest", behavior: "instant" });
-    hand.panels()[spec.panel].element.scrollIntoView({ block: "nearest" }); // where there is no room for both, the answer
+    const { element: panel } = hand.panels()[spec.panel];
+    // Where there is no room for all, the last: of matrices, those that the answer is made of.
+    for (const part of [verdict, panel, ...panel.querySelectorAll(".used")]) part.scrollIntoView({ block: "nearest", behavior: "instant" });
   }
 
   function leaveFor(state) {
@@ -101,7 +100,7 @@ function buildPrediction(el, spec, hand) {
     hand.panels().forEach(({ element }, i) => {
       element.inert = locked && (spec.kind === "option" || i !== spec.panel);
       const caption = element.querySelector("caption, figcaption");
-      const isHidden = locked && (element.matches('[data-varies~="caption"]') || telling.some((words) => caption?.textContent.includes(words)));
+      const isHidden = locked && spec.tells.includes(i);
       caption?.toggleAttribute("data-tells", isHidden);
       const named = caption?.closest("table, figure");
       if (isHidden) named.setAttribute("aria-label", spec.question); // its caption, though hidden, would name it
@@ -122,28 +121,25 @@ function buildPrediction(el, spec, hand) {
   }
 
   // What a reader guessed stays in the reader's browser, where that keeps anything, for as long as the question stays.
-  function recall() {
+  function kept(act) {
     try {
-      const kept = JSON.parse(localStorage.getItem(store));
-      return kept.question === spec.question && kind.fits(kept.guess) ? kept.guess : null;
+      return act(localStorage);
     } catch {
-      return null;
+      return null; // a browser that keeps nothing
     }
   }
+  function recall() {
+    return kept((all) => {
+      const { question, guess } = JSON.parse(all.getItem(store));
+      return question === spec.question && kind.fits(guess) ? guess : null;
+    });
+  }
   function keep() {
-    try {
-      localStorage.setItem(store, JSON.stringify({ question: spec.question, guess }));
-    } catch {
-      /* a browser that keeps nothing */
-    }
+    kept((all) => all.setItem(store, JSON.stringify({ question: spec.question, guess })));
   }
   function forget() {
     guess = null;
-    try {
-      localStorage.removeItem(store);
-    } catch {
-      /* a browser that keeps nothing */
-    }
+    kept((all) => all.removeItem(store));
   }
 
   /** Answer the question, or ask it again. */

@@ -50,7 +50,7 @@ def heatmap(
             a colour of their own.
         limits: the numbers drawn palest and strongest. When not given: 0 and 1 if all numbers of all states lie
             between, else 0 and the largest, else symmetric about 0.
-        digits: decimals in a cell; the read-out has more. With None a cell has three significant digits, so that a
+        digits: decimals in a cell; the read-out has more. With None a cell has two significant digits, so that a
             small number is told from 0.
 
     Raises:
