@@ -354,7 +354,8 @@ def test_a_swipe_on_a_phone_reaches_every_last_column(chapter, name):
 
 # ------------------------------------------------------------------------------------------------ pointing and dragging
 
-# Of the marks of each panel that are seen, the first, one in the middle and the last, and how faint each is.
+# Of the marks of each panel that are seen, the first, one in the middle and the last, and how faint each is. Where a
+# prediction is open, nothing is said of them.
 TO_BE_POINTED_AT = """() => {
     const marks =
         'tbody td[data-value], .tokens .token:not([aria-hidden]), .plane .points, .plane .arrowhead, .graph .node';
@@ -387,7 +388,7 @@ TO_BE_POINTED_AT = """() => {
             const box = mark?.getBoundingClientRect();
             return box && [box.left + box.width / 2, box.top + box.height / 2];
         },
-        found: () => ({fainter, spoken, pointed: some.length, marks: document.querySelectorAll(marks).length}),
+        found: () => ({fainter, spoken, pointed: some.length, marks: document.querySelectorAll(`attention-explorer:not([data-veiled]) :is(${marks})`).length}),
     };
 }"""
 

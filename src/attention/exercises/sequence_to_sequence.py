@@ -45,7 +45,7 @@ additive_scores = Exercise(
         ),
         Mistake(
             lambda query, key, W_q, W_k, w_v: torch.tanh(sum(_pairs(query, key, W_q, W_k)) @ w_v),
-            "You take the tanh of the score, after w_v. It belongs to each hidden number, before w_v adds them up.",
+            "You take the tanh of the score, after w. It belongs to each hidden number, before w adds them up.",
         ),
         Mistake(
             lambda query, key, W_q, W_k, w_v: (torch.tanh(sum(_pairs(query, key, W_q, W_k))) @ w_v).softmax(dim=1),

@@ -42,6 +42,7 @@ function arranged(data, panels) {
   });
   const sizes = data.map(({ kind, fields, group }) => (kind === "heatmap" && group === undefined ? String(fields.values.shape) : ""));
   const isTwin = (i) => sizes[i] !== "" && (sizes[i] === sizes[i - 1] || sizes[i] === sizes[i + 1]);
+  /** @param {PanelData} panel @param {number} i */
   const isWide = ({ kind, group, fields }, i) =>
     group !== undefined || UNPINNED.includes(kind) || (kind === "heatmap" && fields.values.shape[1] > 7 && !isTwin(i));
   const isSmall = ({ kind, fields }) => kind === "bars" || (kind === "heatmap" && fields.values.shape[1] < 4);

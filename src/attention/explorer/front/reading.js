@@ -42,7 +42,7 @@ function follow(element, read, forget) {
 
 /**
  * Things of which one is chosen, by a tap or by keys.
- * @param {Element} box that holds them @param {() => Element[]} items @param {(index: number) => void} choose
+ * @param {Element} box that holds them @param {() => any[]} items @param {(index: number) => void} choose
  */
 function choosing(box, items, choose) {
   const find = (target) => items().findIndex((item) => item.contains(target));

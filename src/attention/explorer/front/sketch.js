@@ -171,7 +171,7 @@ function guessSketch(spec, panel) {
       const { at, share } = worst(guess);
       const [own, right] = [brief(guess[at], spec.digits), brief(spec.answer[at], spec.digits)];
       if (share <= NEAR) return "Right: your line is nearly everywhere where it should be.";
-      return `Your line is furthest off at ${spec.axis} = ${told(spec.x[at], 3)}: you drew ${own}, and it is ${right}.`;
+      return `Your line is furthest off at ${spec.axis} = ${told(spec.x[at])}: you drew ${own}, and it is ${right}.`;
     },
   };
 }
