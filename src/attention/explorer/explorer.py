@@ -11,7 +11,7 @@ from ipywidgets import fixed
 from attention.explorer.controls import Control, make_control
 from attention.explorer.page import page
 from attention.explorer.panels import Panel
-from attention.explorer.predictions import Prediction, check_prediction, telling_captions
+from attention.explorer.predictions import Prediction, check_prediction
 from attention.explorer.states import as_panels, compute, pack
 from attention.explorer.widget import ExplorerWidget
 
@@ -200,8 +200,7 @@ class Explorer:
         fields = packed[self._predict.panel]["fields"]
         limits = limits or (fields["limits"]["items"][0] if "limits" in fields else None)
         before = {"before": state | self._checked(self._predict.before)} if self._predict.before else {}
-        asked = self._predict.payload(states[place], state, limits) | before
-        return {"predict": asked | {"tells": telling_captions(asked, packed)}}
+        return {"predict": self._predict.payload(states[place], state, limits) | before}
 
     def _page(self) -> str:
         """The static form, which opens in the present state."""

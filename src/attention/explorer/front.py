@@ -48,7 +48,7 @@ STYLES = (
     "present",
 )
 
-MOST_NAMED = 24  # the commonest lengths, which have short names in the stylesheet
+NAMES = "abcdefghijklmnop"  # of the commonest lengths, in the stylesheet
 
 # How a page says that it is dark: the book, JupyterLab, Colab.
 DARK = ('[data-theme="dark"]', '[data-jp-theme-light="false"]', 'html[theme="dark"]')
@@ -74,10 +74,10 @@ def stylesheet() -> str:
         "calc(1*var(--r))", "var(--r)"
     )
     counted = Counter(re.findall(r"calc\([\d.]+\*var\(--r\)\)", grown))
-    lengths = [length for length, _ in counted.most_common(MOST_NAMED)]
-    for place, length in enumerate(lengths):
-        grown = grown.replace(length, f"var(--r{place})")
-    named = "".join(f"--r{place}: {length};" for place, length in enumerate(lengths))
+    lengths = dict(zip(NAMES, (length for length, _ in counted.most_common(len(NAMES))), strict=False))
+    for name, length in lengths.items():
+        grown = grown.replace(length, f"var(--{name})")
+    named = "".join(f"--{name}: {length};" for name, length in lengths.items())
     return "\n".join([palette, without_light_dark(palette), f":root, .attention-explorer {{{named}}}", grown])
 
 

@@ -1,7 +1,6 @@
 """A question before a figure: the reader commits to an answer, then sees; the answer is computed from the figure."""
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -155,17 +154,6 @@ def sketch(
         return [float(f"{value:.4g}") if np.isfinite(value) else None for value in y]
 
     return Prediction(question, "sketch", heights, dict(at or {}), panel, because, about=line)
-
-
-def telling_captions(asked: dict[str, Any], packed: list[dict[str, Any]]) -> list[int]:
-    """The panels whose captions may tell the answer: those that a control changes, or with an option or its number."""
-    words = asked.get("options") or re.findall(r"\d+\.\d+", asked["said"])
-    captions = [panel["fields"].get("caption", {"over": [], "items": [""]}) for panel in packed]
-    return [
-        place
-        for place, caption in enumerate(captions)
-        if caption["over"] or any(word in caption["items"][0] for word in words)
-    ]
 
 
 def check_prediction(prediction: Prediction, states: list[list[Panel]]) -> None:

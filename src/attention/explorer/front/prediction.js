@@ -25,6 +25,8 @@ function buildPrediction(el, spec, hand) {
   let standing = guess === null ? "asked" : "guessed"; // or "shown", without a guess
   let before = null; // the state that the question took the figure from
   let undo = () => {};
+  // A caption that has an option in it, or the answer's number, may tell; and one that a control changes.
+  const telling = spec.options ?? spec.said.match(/\d+\.\d+/g) ?? [];
 
   const quiet = (words, act) => makeButton({ class: "quiet" }, act, words);
   const skip = quiet("just show me", () => answer(null));
@@ -100,7 +102,7 @@ function buildPrediction(el, spec, hand) {
     hand.panels().forEach(({ element }, i) => {
       element.inert = locked && (spec.kind === "option" || i !== spec.panel);
       const caption = element.querySelector("caption, figcaption");
-      const isHidden = locked && spec.tells.includes(i);
+      const isHidden = locked && (element.matches('[data-varies~="caption"]') || telling.some((words) => caption?.textContent.includes(words)));
       caption?.toggleAttribute("data-tells", isHidden);
       const named = caption?.closest("table, figure");
       if (isHidden) named.setAttribute("aria-label", spec.question); // its caption, though hidden, would name it
