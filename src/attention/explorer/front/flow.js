@@ -213,8 +213,8 @@ function flow(read, hand) {
       const path = straight
         ? `M${a.right + 4} ${a.middle}H${b.left - 5}`
         : within
-          ? `M${a.right - 0.8 * em} ${a.top - 2}V${a.top - (0.45 + 0.5 * shared.indexOf(key)) * em}H${x1}V${b.top - 1}`
-          : `M${x0} ${a.bottom + 3}${isNext ? "" : `V${a.bottom + 0.6 * em}H${x0 < frame.width / 2 ? -6 : frame.width + 5}`}V${b.top - 1.45 * em}H${x1}V${b.top - 1}`;
+          ? `M${a.right - 0.8 * em} ${a.top - 2}V${a.top - (0.6 + 0.5 * shared.indexOf(key)) * em}H${x1}V${b.top - 1}`
+          : `M${x0} ${a.bottom + 3}${isNext ? "" : `V${a.bottom + 0.35 * em}H${x0 < frame.width / 2 ? -6 : frame.width + 5}`}V${b.top - 1.55 * em}H${x1}V${b.top - 1}`;
       const [tip, angle] = straight ? [[b.left - 3, a.middle], 0] : [[x1, b.top + 1], 90];
       element.firstChild.setAttribute("d", path);
       element.lastChild.setAttribute("transform", `translate(${tip}) rotate(${angle})`);
