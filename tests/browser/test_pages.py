@@ -388,7 +388,10 @@ TO_BE_POINTED_AT = """() => {
             const box = mark?.getBoundingClientRect();
             return box && [box.left + box.width / 2, box.top + box.height / 2];
         },
-        found: () => ({fainter, spoken, pointed: some.length, marks: document.querySelectorAll(`attention-explorer:not([data-veiled]) :is(${marks})`).length}),
+        found() {
+            const free = document.querySelectorAll(`attention-explorer:not([data-veiled]) :is(${marks})`);
+            return {fainter, spoken, pointed: some.length, marks: free.length};
+        },
     };
 }"""
 

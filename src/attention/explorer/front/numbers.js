@@ -115,7 +115,7 @@ const power = (exponent) => `10${exponent < 0 ? "⁻" : ""}${[...String(Math.abs
 const typeset = (text) =>
   text
     .replace(/(\d)e([+-]\d+)/g, (_, digit, exponent) => `${digit}×${power(Number(exponent))}`)
-    .replace(/-(?=[\d.]|inf)/g, "−")
+    .replace(/(?<![\p{L}\d])-(?=[\d.]|inf)/gu, "−") // not the hyphen of GPT-2
     .replace(/(?<![a-z])inf(?![a-z])/g, "∞");
 
 /** A state's label: the thousands of a long number stand apart. */
