@@ -197,6 +197,7 @@ function flow(read, hand) {
       return { left: first.left - frame.left, right: last.right - frame.left, top: head.top - frame.top, middle: (first.top + last.bottom) / 2 - frame.top, bottom: last.bottom - frame.top };
     };
     const boxes = stations.map(box);
+    const edge = Math.max(...boxes.map(({ right }) => right));
     const heights = []; // of each line, by what shares one
     const isWhole = stations.at(-1).line === lines.length;
     for (const { from, to, element } of ways) {
@@ -214,7 +215,7 @@ function flow(read, hand) {
         ? `M${a.right + 4} ${a.middle}H${b.left - 5}`
         : within
           ? `M${a.right - 0.8 * em} ${a.top - 2}V${a.top - (0.6 + 0.5 * shared.indexOf(key)) * em}H${x1}V${b.top - 1}`
-          : `M${x0} ${a.bottom + 3}${isNext ? "" : `V${a.bottom + 0.35 * em}H${x0 < frame.width / 2 ? -6 : frame.width + 5}`}V${b.top - 1.55 * em}H${x1}V${b.top - 1}`;
+          : `M${x0} ${a.bottom + 3}${isNext ? "" : `V${a.bottom + 0.35 * em}H${x0 < edge / 2 ? -6 : edge + 6}`}V${b.top - 1.55 * em}H${x1}V${b.top - 1}`;
       const [tip, angle] = straight ? [[b.left - 3, a.middle], 0] : [[x1, b.top + 1], 90];
       element.firstChild.setAttribute("d", path);
       element.lastChild.setAttribute("transform", `translate(${tip}) rotate(${angle})`);

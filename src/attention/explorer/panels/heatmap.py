@@ -50,8 +50,8 @@ def heatmap(
             a colour of their own.
         limits: the numbers drawn palest and strongest. When not given: 0 and 1 if all numbers of all states lie
             between, else 0 and the largest, else symmetric about 0.
-        digits: decimals in a cell; the read-out has more. With None a cell has two significant digits, so that a
-            small number is told from 0.
+        digits: decimals in a cell; the read-out has more. With None a cell has two significant digits, and one
+            below 0.01, so that a small number is told from 0.
 
     Raises:
         ValueError: the values are not a matrix, labels or mask do not fit them, or there is no such row or
