@@ -405,7 +405,7 @@ def test_a_choice_knows_the_whole_state_that_it_starts_from():
 
 def test_small_numbers_are_told_where_a_map_has_no_fixed_decimals():
     page = explore(lambda: heatmap([[4.5e-5, 0.25]], digits=None))._repr_mimebundle_()["text/html"]
-    assert ">4.5e-05<" in page
+    assert ">4.5e−05<" in page
     assert ">0.25<" in page
 
 
