@@ -20,6 +20,7 @@ from attention.explorer import (
     curves,
     diagram,
     explore,
+    graph,
     heatmap,
     marker,
     plane,
@@ -114,6 +115,93 @@ def test_peaked_weights_cost_a_bit_where_they_are_nothing():
     names = [str(word) for word in range(48)]
     payload = explore(lambda layer: tokens(weights[layer], names), layer=(0, 2)).widget.payload
     assert len(json.dumps(payload)) < 0.6 * 3 * 8 * 48 * 48
+
+
+# ------------------------------------------------------------------------------------------------ graph
+
+PLACES = [[0, 0], [1.5, 0.0], [0, 0], [1.504, 0]]
+LETTERS = ["C", "O", "C", "O"]
+
+
+def molecules(weights=SQUARE[:2, :2], **changed):
+    given = {"places": PLACES, "edges": [(0, 1, 2), (2, 3)], "queries": [2, 3], "keys": [0, 1]} | changed
+    return graph(LETTERS, given.pop("places"), given.pop("edges"), weights, **given)
+
+
+def test_a_graph_keeps_its_nodes_edges_and_weights():
+    panel = molecules(chosen=1, caption="carbon and oxygen")
+    assert_array_equal(panel.numbers["values"], SQUARE[:2, :2].cpu())
+    assert panel.words["drawing"] == {
+        "labels": LETTERS,
+        "names": ["C 1", "O 2", "C 3", "O 4"],
+        "places": [[0, 0], [1.5, 0], [0, 0], [1.5, 0]],
+        "edges": [[0, 1, 2], [2, 3, 1]],
+        "parts": [[0, 1], [2, 3]],
+        "queries": [2, 3],
+        "keys": [0, 1],
+    }
+    assert (panel.words["chosen"], panel.words["digits"]) == (1, 3)
+
+
+def test_nodes_of_different_labels_are_called_by_them_and_all_attend_to_all():
+    drawing = graph(WORDS, [[0, 0], [1, 0], [2, 0]], [(2, 0), (0, 1)], SQUARE).words["drawing"]
+    assert drawing["names"] == WORDS
+    assert drawing["queries"] == drawing["keys"] == [0, 1, 2]
+    assert drawing["parts"] == [[0, 1, 2]]
+
+
+def test_graphs_of_several_sizes_are_states_of_one_explorer():
+    def draw(large):
+        return molecules(SQUARE) if large else molecules(SQUARE, queries=[2], keys=[0, 1, 3])
+
+    fields = explore(draw, large=False).widget.payload["panels"][0]["fields"]
+    assert fields["values"]["shape"] == [3, 3]
+    assert [len(drawing["queries"]) for drawing in fields["drawing"]["items"]] == [1, 2]
+
+
+def test_many_weights_of_a_graph_are_kept_to_three_digits():
+    nodes = range(24)
+    weights = torch.linspace(0, 1, 24 * 24).reshape(24, 24)
+    payload = explore(lambda: graph(nodes, [[n, 0] for n in nodes], [], weights)).widget.payload
+    field = payload["panels"][0]["fields"]["values"]
+    assert field["numbers"].startswith("f2:")
+    found = np.frombuffer(base64.b64decode(field["numbers"].removeprefix("f2:")), "<f2").reshape(24, 24)
+    assert_allclose(found, weights.cpu(), rtol=1e-3)
+
+
+BAD_GRAPHS = {
+    "a place too few": (lambda: molecules(places=PLACES[1:]), "places must be x and y of 4 nodes, (4, 2), found shape"),
+    "three numbers": (lambda: molecules(places=[[0, 0, 0]] * 4), "(4, 2), found shape (4, 3)"),
+    "an edge to nowhere": (lambda: molecules(edges=[(0, 4)]), "edges must be two different nodes between 0 and 3"),
+    "an edge to itself": (lambda: molecules(edges=[(1, 1)]), "and 1 to 3 lines, found (1, 1)"),
+    "an edge of four lines": (lambda: molecules(edges=[(0, 1, 4)]), "1 to 3 lines, found (0, 1, 4)"),
+    "an edge of one node": (lambda: molecules(edges=[(0,)]), "found (0,)"),
+    "a query that is no node": (lambda: molecules(queries=[4]), "queries must be nodes between 0 and 3, found 4"),
+    "a key twice": (lambda: molecules(keys=[0, 0]), "keys must be different nodes, found 0 twice"),
+    "too few weights": (lambda: molecules(SQUARE[:1]), "weights must be at least (2, 2), found shape (1, 3)"),
+    "a choice that is not there": (lambda: molecules(chosen=2), "chosen must lie between 0 and 1, found 2"),
+    "an unknown colour": (lambda: molecules(color="pink"), "color must be one of weights, query, key, value, ink"),
+    "a control without a state for each": (
+        lambda: explore(lambda atom: molecules(control="atom"), atom=[0, 1, 2]),
+        "choosing a query sets the control 'atom': it must have 2 states, one for each query, found 3",
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "message"), BAD_GRAPHS.values(), ids=BAD_GRAPHS)
+def test_bad_graphs_are_told(call, message):
+    bad(call, ValueError, message)
+
+
+def test_weights_of_a_graph_must_be_numbers():
+    bad(lambda: molecules([["a"]]), TypeError, "weights must be numbers, found list")
+
+
+def test_without_scripts_a_graph_is_a_table_and_says_what_is_joined():
+    html = explore(lambda: molecules(caption="layer 1"))._repr_mimebundle_()["text/html"]
+    assert "<caption>layer 1; C 1=O 2, C 3–O 4</caption>" in html
+    assert '<tr><td></td><th scope="col">C 1</th><th scope="col">O 2</th></tr>' in html
+    assert '<th scope="row">O 4</th><td data-value="0.5">0.500</td><td data-value="0.5">0.500</td>' in html
 
 
 # ------------------------------------------------------------------------------------------------ plane

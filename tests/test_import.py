@@ -28,6 +28,7 @@ def test_importing_the_package_loads_no_plotting_and_no_widgets():
         "attention.contexts",
         "attention.seq2seq",
         "attention.data",
+        "attention.digits",
         "attention.blocks",
         "attention.transformer",
         "attention.cache",

@@ -19,7 +19,7 @@ from attention.exercises import scores
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-DATA = ["explorer/front/palette.css", "explorer/front/frame.js", "experiments/published.pt"]
+DATA = ["explorer/front/palette.css", "explorer/front/frame.js", "experiments/published.pt", "digits.npz"]
 
 
 @pytest.fixture(scope="module")
@@ -57,14 +57,14 @@ def test_the_wheel_holds_every_file_of_the_package_and_its_licences(built):
     assert package_files <= names
     assert {f"attention/{name}" for name in DATA} <= package_files
     extra = {Path(name).name for name in names - package_files}
-    assert extra == {"LICENSE", "LICENSE-TEXT", "METADATA", "RECORD", "WHEEL", "top_level.txt"}
+    assert extra == {"LICENSE", "LICENSE-TEXT", "THIRD-PARTY.md", "METADATA", "RECORD", "WHEEL", "top_level.txt"}
 
 
 def test_its_metadata_is_complete(built):
     (name,) = (name for name in zipfile.ZipFile(built[0]).namelist() if name.endswith("/METADATA"))
     metadata = Parser().parsestr(zipfile.ZipFile(built[0]).read(name).decode("utf-8"))
-    assert metadata["License-Expression"] == "MIT"
-    assert metadata.get_all("License-File") == ["LICENSE", "LICENSE-TEXT"]
+    assert metadata["License-Expression"] == "MIT AND CC-BY-4.0"
+    assert metadata.get_all("License-File") == ["LICENSE", "LICENSE-TEXT", "THIRD-PARTY.md"]
     assert metadata["Author"]
     assert metadata["Keywords"]
     links = dict(link.split(", ") for link in metadata.get_all("Project-URL"))

@@ -70,12 +70,13 @@ def time_ratio(ours: Callable[[], object], theirs: Callable[[], object], budget:
     return fastest[ours] / fastest[theirs]
 
 
-def rows(name: str, ours: partial, theirs: partial, bounds: tuple[float, float]) -> Iterator[Row]:
+def rows(name: str, ours: partial, theirs: partial, bounds: tuple[float, float], budget: float = 1.0) -> Iterator[Row]:
     """Evaluation, in which PyTorch's module takes a road of its own, and a step of training."""
     for pass_, bound in zip((evaluate, train), bounds, strict=True):
         for forward in (ours, theirs):
             forward.func.train(pass_ is train)
-        yield f"{name}, {pass_.__name__}", time_ratio(partial(pass_, ours), partial(pass_, theirs)), bound, "×"
+        ratio = time_ratio(partial(pass_, ours), partial(pass_, theirs), budget)
+        yield f"{name}, {pass_.__name__}", ratio, bound, "×"
 
 
 def attention_rows() -> Iterator[Row]:

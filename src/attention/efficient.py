@@ -170,12 +170,16 @@ def stream(query, key, value, bias=None, mask=None, is_causal=False, block_size=
     zeros = query.new_zeros(*asked, value.size(-1))
     found = Partial(query.new_full(asked, -math.inf), query.new_zeros(asked), zeros)
     for rows, keys in _blocks(query, key, is_causal, block_size):
-        before = Partial(found.largest[..., rows], found.total[..., rows], found.mixture[..., rows, :])
-        block = partial(_scores(query, key, bias, mask, is_causal, rows, keys), value[..., keys, :])
-        after = merge(before, block)
-        for part, new in zip(before, after, strict=True):
-            part.copy_(new)
+        scores = _scores(query, key, bias, mask, is_causal, rows, keys)
+        _merge_into(found, rows, partial(scores, value[..., keys, :]))
+        del scores  # before the next ones are made
     return found
+
+
+def _merge_into(found: Partial, rows: slice, block: Partial) -> None:
+    before = Partial(found.largest[..., rows], found.total[..., rows], found.mixture[..., rows, :])
+    for part, new in zip(before, merge(before, block), strict=True):
+        part.copy_(new)
 
 
 def stream_backward(

@@ -45,6 +45,11 @@ REACTIONS = {
     "Wittig": "O=Cc1ccccc1.C=P(c1ccccc1)(c1ccccc1)c1ccccc1>>C=Cc1ccccc1",
     "Boc": "CC(C)(C)OC(=O)NCc1ccccc1.O=C(O)C(F)(F)F>>NCc1ccccc1",
 }
+# One reaction, whose product keeps the alcohol's oxygen (Roberts and Urey, 1938), written in two ways.
+ESTER = {
+    "ester": "CO.O=C(O)c1ccccc1>>COC(=O)c1ccccc1",
+    "ester, rewritten": "c1ccccc1C(=O)O.OC>>c1ccccc1C(=O)OC",
+}
 TOKEN = re.compile(
     r"\[[^\]]+\]|Br|Cl|[BCNOSPFI]|[bcnosp]|%[0-9]{2}|[0-9]|>>?|[().=#\-+\\/:~@?*$]"  # what stands in brackets is one
 )

@@ -1,6 +1,7 @@
 """The explorer under the hand: dragging, pointing, links, predictions, pins, and every kind of eye and finger."""
 
 import math
+import re
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ from attention.explorer import (
     curves,
     diagram,
     explore,
+    graph,
     heatmap,
     plane,
     tokens,
@@ -239,6 +241,124 @@ def test_pointing_at_a_key_shows_who_attends_to_it(show):
     assert asking() == ["one", "three"]
     page.mouse.move(1, 1)
     assert asking() == ["two"]
+
+
+# ------------------------------------------------------------------------------------------------ graph
+
+MAPS = torch.tensor([[[0.9, 0.1, 0.0], [0.25, 0.75, 0.0]], [[0.125, 0.5, 0.375], [0.0, 0.625, 0.375]]])
+
+
+def react(layer=0, salt=True, atom=1, **options):
+    """Two atoms of a product, and the two or three that they came from."""
+    labels = ["C", "O", "K⁺", "C", "O"] if salt else ["C", "O", "C", "O"]
+    places, keys = [[0, 0], [1.5, 0], *([[0, 0]] if salt else []), [0, 0], [1.5, 0]], [0, 1, 2][: 2 + salt]
+    return graph(
+        labels,
+        places,
+        [(0, 1, 2), (len(keys), len(keys) + 1)],
+        MAPS[layer],
+        queries=[len(keys), len(keys) + 1],
+        keys=keys,
+        chosen=atom,
+        caption=f"layer {layer}",
+        axes=("product atom", "reactant atom"),
+        **options,
+    )
+
+
+TINTS = "all => all.map((node) => getComputedStyle(node.children[1]).fill)"
+
+
+def tinted(page):
+    """The numbers of the nodes that are tinted, once they are drawn."""
+    return page.locator(".graph .node[data-value]").evaluate_all("all => all.map(n => Number(n.dataset.value))")
+
+
+def strongest(page):
+    """Which of these nodes is tinted most: the darkest on white."""
+    fills = page.locator(".graph .node[data-value]").evaluate_all(TINTS)
+    sums = [sum(map(int, re.findall(r"\d+", fill))) for fill in fills]
+    return sums.index(min(sums))
+
+
+@pytest.mark.parametrize("way", ["pointing", "tapping", "keys", "its control"])
+def test_a_chosen_atom_tints_the_others_by_its_weights(show, way):
+    page = show(explore(react, layer=(0, 1), atom=(0, 1)) if way == "its control" else explore(react, layer=(0, 1)))
+    asking = page.get_by_role("listbox", name="Choose a product atom").get_by_role("option")
+    assert asking.evaluate_all("all => all.map(n => n.getAttribute('aria-label'))") == ["C 4", "O 5"]
+    assert (tinted(page), strongest(page)) == ([0.25, 0.75, 0.0], 1)
+    if way == "pointing":
+        asking.nth(0).hover()
+    elif way == "tapping":
+        asking.nth(0).click()
+        page.mouse.move(1, 1)
+    elif way == "keys":
+        asking.nth(1).focus()
+        page.keyboard.press("ArrowLeft")
+        assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "C 4"
+    else:
+        page.get_by_role("slider", name="atom").press("Home")
+    torch.testing.assert_close(torch.tensor(tinted(page)), MAPS[0, 0])
+    assert strongest(page) == 0
+    assert asking.nth(0).get_attribute("aria-selected") == "true"
+    assert page.locator(".graph figcaption").inner_text() == "layer 0: C 4 → C 1 (0.900), O 2 (0.100)"
+    page.locator("ul.spoken li").filter(has_text="C 4 →").first.wait_for(state="attached")
+    assert page.locator("ul.spoken li").all_text_contents() == ["C 4 → C 1, 0.9", "C 4 → O 2, 0.1", "C 4 → K⁺ 3, 0"]
+    if way == "pointing":
+        page.mouse.move(1, 1)
+        assert tinted(page) == [0.25, 0.75, 0.0]
+    else:  # what was chosen stays
+        page.get_by_role("slider", name="layer").press("ArrowRight")
+        assert tinted(page) == [0.125, 0.5, 0.375]
+
+
+def test_an_atom_s_weight_is_told_beside_it_and_another_drawing_takes_its_place(show):
+    page = show(explore(react, salt=True))
+    page.locator(".node[data-value]").nth(1).hover()
+    assert page.locator(".readout").inner_text() == "O 5 → O 2: 0.75"
+    signs = page.locator(".graph g[aria-hidden] > text")
+    assert signs.all_text_contents() == ["+", "→"]
+    assert page.locator(".graph line").count() == 3  # a double bond and a single one
+    page.get_by_label("salt").uncheck()
+    assert page.locator(".graph .node text").all_text_contents() == ["C", "O", "C", "O"]
+    assert signs.all_text_contents() == ["→"]
+    assert tinted(page) == [0.25, 0.75]
+
+
+def test_choosing_an_atom_sets_its_control(show):
+    page = show(explore(lambda atom: react(atom=atom, control="atom"), atom=(0, 1)))
+    page.get_by_role("option", name="O 5").click()
+    assert page.locator("output").inner_text() == "1"
+    page.keyboard.press("ArrowLeft")
+    assert page.locator("output").inner_text() == "0"
+    torch.testing.assert_close(torch.tensor(tinted(page)), MAPS[0, 0])
+
+
+def test_panels_light_a_graph_s_nodes(show):
+    page = show(explore(lambda: [react(), bars([0.9, 0.1], ["C 4", "O 5"], axis="product atom")]))
+    page.locator(".bars tbody tr").first.hover()
+    torch.testing.assert_close(torch.tensor(tinted(page)), MAPS[0, 0])
+    page.mouse.move(1, 1)
+    assert tinted(page) == [0.25, 0.75, 0.0]
+
+
+def test_a_large_graph_breaks_into_lines_on_a_phone(show):
+    ring = [[math.cos(k) * 4, math.sin(k) * 4] for k in range(6)]
+    edges = [(k, k + 1) for k in range(17) if k % 6 != 5]
+    chain = explore(
+        lambda: graph(["C"] * 18, ring * 3, edges, torch.ones(6, 12), queries=range(12, 18), keys=range(12))
+    )
+    page = show(chain, width=360)
+    boxes = page.locator(".graph .node").evaluate_all(
+        "all => all.map(n => n.getBoundingClientRect()).map(({left, right, top}) => [left, right, top])"
+    )
+    assert min(left for left, _, _ in boxes) >= 0
+    assert max(right for _, right, _ in boxes) <= 360
+    assert page.locator(".graph .scroller").evaluate("box => box.scrollWidth <= box.clientWidth")
+    assert max(top for _, _, top in boxes) - min(top for _, _, top in boxes) > 200
+
+
+# ------------------------------------------------------------------------------------------------ tokens on a phone
 
 
 @pytest.mark.parametrize("length", [3, 64])

@@ -354,9 +354,11 @@ def test_a_swipe_on_a_phone_reaches_every_last_column(chapter, name):
 
 # ------------------------------------------------------------------------------------------------ pointing and dragging
 
-# Of the marks of each panel that are seen, the first, one in the middle and the last, and how faint each is.
+# Of the marks of each panel that are seen, the first, one in the middle and the last, and how faint each is. Where a
+# prediction is open, nothing is said of them.
 TO_BE_POINTED_AT = """() => {
-    const marks = 'tbody td[data-value], figure.tokens .token:not([aria-hidden]), .plane .points, .plane .arrowhead';
+    const marks =
+        'tbody td[data-value], .tokens .token:not([aria-hidden]), .plane .points, .plane .arrowhead, .graph .node';
     const isSeen = (mark) => mark.checkVisibility({visibilityProperty: true}) && mark.getBoundingClientRect().width;
     const opacity = (mark) => {
         let seen = 1;
@@ -386,7 +388,10 @@ TO_BE_POINTED_AT = """() => {
             const box = mark?.getBoundingClientRect();
             return box && [box.left + box.width / 2, box.top + box.height / 2];
         },
-        found: () => ({fainter, spoken, pointed: some.length, marks: document.querySelectorAll(marks).length}),
+        found() {
+            const free = document.querySelectorAll(`attention-explorer:not([data-veiled]) :is(${marks})`);
+            return {fainter, spoken, pointed: some.length, marks: free.length};
+        },
     };
 }"""
 

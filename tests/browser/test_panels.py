@@ -116,6 +116,13 @@ def test_the_end_of_a_bar_is_a_handle_and_may_lie_below_zero(show):
     assert page.locator(".hint").inner_text() == "Drag the end of “apple” or “banana”."
 
 
+def test_a_number_has_a_minus_sign_and_a_name_keeps_its_hyphen(show):
+    models = ["GPT-3", "all but -1"]
+    page = show(explore(lambda model, x: bars([x], ["x"]), model=models, x=(-3.0, -1.0, 1.0)))
+    assert page.locator("option").all_inner_texts() == ["GPT-3", "all but −1"]
+    assert page.locator("output").all_inner_texts() == ["−2"]
+
+
 @pytest.mark.parametrize("touch", [False, True])
 def test_handles_are_large_enough_for_their_pointer(show, touch):
     both = explore(lambda t: bars([t], ["a"], handle=("a", "t")), t=(1, 4))

@@ -1,7 +1,7 @@
 """Interactive figures that survive in a static page: every state is computed in Python, JavaScript only draws."""
 
 from attention.explorer.explorer import Explorer, explore
-from attention.explorer.panels import Arrow, Box, Station, bars, curves, diagram, flow, heatmap, plane, tokens
+from attention.explorer.panels import Arrow, Box, Station, bars, curves, diagram, flow, graph, heatmap, plane, tokens
 from attention.explorer.predictions import cell, choice, marker, sketch
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "diagram",
     "explore",
     "flow",
+    "graph",
     "heatmap",
     "marker",
     "plane",

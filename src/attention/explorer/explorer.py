@@ -256,6 +256,8 @@ def _check_handles(panels: list[Panel], controls: list[Control]) -> None:
                     raise ValueError(f"the handle {handle['name']!r} moves the control {name!r}; there is {known}")
         if panel.kind == "tokens":
             _check_chooser(words["control"], "query", len(words["queries"]), sizes)
+        if panel.kind == "graph":
+            _check_chooser(words["control"], "query", len(words["drawing"]["queries"]), sizes)
         if panel.kind == "flow":
             _check_chooser(words["control"], "step", words["steps"], sizes)
             _check_chooser(words["query_control"], "query", words["queries"], sizes)

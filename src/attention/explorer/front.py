@@ -16,6 +16,7 @@ FILES = (
     "plane",
     "diagram",
     "flow",
+    "graph",
     "controls",
     "sketch",
     "guess",
@@ -38,6 +39,7 @@ STYLES = (
     "diagram",
     "flow",
     "tokens",
+    "graph",
     "prediction",
     "guess",
     "sight",
@@ -65,7 +67,9 @@ def stylesheet() -> str:
     """The palette, and the styles of every explorer."""
     palette, *styles = ((FOLDER / f"{name}.css").read_text(encoding="utf-8") for name in STYLES)
     # Whatever is measured in rem grows with the figure alone, while it is presented.
-    grown = re.sub(r"(?<![\w.])(-?[\d.]+)rem\b", r"calc(\1*var(--r))", "\n".join(styles))
+    grown = re.sub(r"(?<![\w.])(-?[\d.]+)rem\b", r"calc(\1*var(--r))", "\n".join(styles)).replace(
+        "calc(1*var(--r))", "var(--r)"
+    )
     return "\n".join([palette, without_light_dark(palette), grown])
 
 

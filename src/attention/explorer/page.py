@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from attention.explorer.panels import Panel
+from attention.explorer.panels.graph import names_of
 
 MOST_ROWS = 11
+LINES = {1: "–", 2: "=", 3: "≡"}  # of an edge
 
 
 def page(payload: dict[str, Any], panels: list[Panel]) -> str:
@@ -64,6 +66,16 @@ def _tokens(panel: Panel) -> str:
     note = f" (mean of {len(values)} heads)" if len(values) > 1 else ""
     words = words | {"caption": words["caption"] + note}
     return _matrix("tokens", words, words["queries"], words["keys"], values.mean(axis=0), panel.numbers.get("mask"))
+
+
+def _graph(panel: Panel) -> str:
+    """The weights, and in words what is joined."""
+    words, (queries, keys) = panel.words, names_of(panel.words["drawing"])
+    names = words["drawing"]["names"]
+    joined = ", ".join(f"{names[start]}{LINES[lines]}{names[end]}" for start, end, lines in words["drawing"]["edges"])
+    words = words | {"caption": "; ".join(filter(None, [words["caption"], joined]))}
+    values = panel.numbers["values"][: len(queries), : len(keys)]
+    return _matrix("graph", words, queries, keys, values, None)
 
 
 def _matrix(kind: str, words: dict[str, Any], sides: list[str], tops: list[str], values, mask) -> str:
@@ -150,6 +162,7 @@ PLAIN = {
     "plane": _plane,
     "diagram": _diagram,
     "flow": _flow,
+    "graph": _graph,
 }
 
 

@@ -12,12 +12,13 @@ import numpy as np
 
 from attention.explorer.controls import Control
 from attention.explorer.panels import Panel
+from attention.explorer.panels.graph import names_of
 
 MOST_STATES = 10_000
 MOST_BYTES = 300_000
 
 # Fields that are drawn, and told in three or two digits, where they hold more numbers than this.
-COARSE = {("curves", "line"): "f2", ("tokens", "values"): "u1"}
+COARSE = {("curves", "line"): "f2", ("graph", "values"): "f2", ("tokens", "values"): "u1"}
 MANY = {"f2": 500, "u1": 20_000}
 
 APART = 0.02  # of a plot's height: lines whose ends lie so far apart, in most states, are named there
@@ -84,8 +85,8 @@ def as_panels(returned: Any) -> list[Panel]:
         for panel in part if multiples else [part]:
             if not isinstance(panel, Panel):
                 raise TypeError(
-                    "the function must return a heatmap, bars, curves, tokens, plane, diagram or flow, or a list of "
-                    f"them, found {type(panel).__name__}"
+                    "the function must return a heatmap, bars, curves, tokens, plane, diagram, flow or graph, or "
+                    f"a list of them, found {type(panel).__name__}"
                 )
             panels.append(replace(panel, group=group) if multiples else panel)
     return panels
@@ -111,6 +112,8 @@ def _axes(panel: Panel) -> list[tuple[str, list[str]]]:
         return list(zip(words["axes"], (words["rows"], words["columns"]), strict=True))
     if panel.kind == "tokens":
         return list(zip(words["axes"], (words["queries"], words["keys"]), strict=True))
+    if panel.kind == "graph":
+        return list(zip(words["axes"], names_of(words["drawing"]), strict=True))
     if panel.kind == "bars":
         return [(words["axis"], words["labels"]), (words.get("parts_axis", ""), words.get("parts_names", []))]
     if panel.kind in ("curves", "plane"):

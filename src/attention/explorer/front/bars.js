@@ -26,7 +26,7 @@ function bars(read, hand) {
   const handles = read.first("handles");
   const grips = handles.map(() => make("span", { class: "knob", "aria-hidden": "true" }));
   const hint = hintOf("the end of", handles);
-  const element = make("div", { class: "bars-box" }, table, ...(parts.length ? [legend] : []), ...(handles.length ? [hint] : []));
+  const element = make("div", { class: "bars-box" }, table, ...(parts.length ? [legend] : []), hint);
   handles.forEach(({ name }, i) => cells[read.first("labels").indexOf(name)].append(grips[i]));
   cells.at(-1)?.append(make("i", { class: "origin", "aria-hidden": "true" }, "0"));
   let now = null;
@@ -35,23 +35,16 @@ function bars(read, hand) {
   function update(state) {
     now = {
       state,
-      values: read("values", state),
+      ...read.now(state),
       drawn: read.blend("values", state),
-      parts: read("parts", state),
       drawnParts: read.blend("parts", state),
-      labels: read("labels", state),
-      masked: read("mask", state),
-      axis: read("axis", state),
-      partsAxis: read.first("parts_axis"),
-      digits: read("digits", state),
-      caption: read("caption", state),
     };
-    const [low, high] = read("limits", state);
-    const origin = Math.min(Math.max(0, low), high);
-    const part = (value) => Math.min(Math.max((value - low) / (high - low || 1), 0), 1);
+    const [low, high] = now.limits;
+    const origin = clamp(0, low, high);
+    const part = (value) => clamp((value - low) / (high - low || 1), 0, 1);
     now.part = part;
-    table.style.setProperty("--origin", part(origin).toFixed(4));
-    element.dataset.color = read("color", state);
+    setStyle(table, "--origin", part(origin).toFixed(4));
+    element.dataset.color = now.color;
     setText(caption, now.caption);
     sides.forEach((side, row) => {
       const value = now.values[row];
@@ -61,20 +54,20 @@ function bars(read, hand) {
       setText(side, now.labels[row]);
       fill(cells[row], value, hidden, now.digits);
       bar.toggleAttribute("data-below", drawn < origin);
-      cells[row].style.setProperty("--end", part(drawn).toFixed(4));
-      bar.style.setProperty("--from", part(Math.min(drawn, origin)).toFixed(4));
-      bar.style.setProperty("--to", part(Math.max(drawn, origin)).toFixed(4));
+      setStyle(cells[row], "--end", part(drawn).toFixed(4));
+      setStyle(bar, "--from", part(Math.min(drawn, origin)).toFixed(4));
+      setStyle(bar, "--to", part(Math.max(drawn, origin)).toFixed(4));
       bar.toggleAttribute("data-pinned", Boolean(pinned));
       if (pinned) {
-        bar.style.setProperty("--pin-from", part(Math.min(pinned[row], origin)).toFixed(4));
-        bar.style.setProperty("--pin-to", part(Math.max(pinned[row], origin)).toFixed(4));
+        setStyle(bar, "--pin-from", part(Math.min(pinned[row], origin)).toFixed(4));
+        setStyle(bar, "--pin-to", part(Math.max(pinned[row], origin)).toFixed(4));
       }
       if (parts.length) stack(bar, row, part, origin);
       setText(number, hidden ? "masked" : brief(value, now.digits));
     });
   }
 
-  const isHidden = (row) => Boolean(now.masked && !now.masked(row));
+  const isHidden = (row) => isMasked(now, row);
 
   /** Lay the parts of a bar end to end: what is above zero to the right of it, what is below to the left. */
   function stack(bar, row, part, origin) {
@@ -97,55 +90,47 @@ function bars(read, hand) {
     const before = pinned ? ` (pinned ${told(pinned[row])})` : "";
     mark(row);
     markPart(part);
-    hand.tell(`${now.labels[row]}: `, (made ? `${value} = ${made}` : value) + before, cells[row].getBoundingClientRect());
-    hand.light({ [now.axis]: now.labels[row], ...(part && { [now.partsAxis]: part }) });
+    hand.tell(`${now.labels[row]}: `, (made ? `${value} = ${made}` : value) + before, rectOf(cells[row]));
+    hand.light({ [now.axis]: now.labels[row], ...(part && { [now.parts_axis]: part }) });
   }
 
   function mark(row) {
-    table.classList.toggle("reading", row >= 0);
-    sides.forEach((side, i) => side.parentNode.classList.toggle("on", i === row));
+    setClass(table, "reading", row >= 0);
+    sides.forEach((side, i) => setClass(side.parentNode, "on", i === row));
   }
 
   /** Let one part of every bar stand out; null for none. */
   function markPart(name) {
-    element.classList.toggle("parted", parts.includes(name));
+    setClass(element, "parted", parts.includes(name));
     const pieces = element.querySelectorAll("[data-part]");
-    pieces.forEach((piece) => piece.classList.toggle("on", piece.getAttribute("data-part") === name));
+    pieces.forEach((piece) => setClass(piece, "on", piece.getAttribute("data-part") === name));
   }
 
   // -------------------------------------------------------------------------------------------- the handles
 
-  const isDragged = () => element.classList.contains("dragging");
   handles.forEach(({ name, controls }, i) => {
     const row = read.first("labels").indexOf(name);
     const bar = cells[row].firstChild;
-    grab(grips[i], hand, {
+    grab(grips[i], element, hand, {
       controls,
       state: () => now.state,
       place(state) {
-        const { left, top, width, height } = bar.getBoundingClientRect();
+        const { left, top, width, height } = rectOf(bar);
         return [left + now.part(read("values", state)[row]) * width, top + height / 2];
       },
-      start: () => element.classList.add("dragging"),
-      moved: (x, y) => hand.tell(`${name}: `, told(now.values[row]), around(x, y, 16)),
-      stop() {
-        element.classList.remove("dragging");
-        hand.hush();
-      },
+      said: () => [`${name}: `, told(now.values[row])],
     });
   });
 
   const stop = follow(
     table,
     (target) => {
-      if (isDragged()) return true;
       const line = target.closest?.("tbody tr");
       if (!line || !table.contains(line)) return false;
       point(sides.indexOf(line.firstChild), target.getAttribute("data-part"));
       return true;
     },
     () => {
-      if (isDragged()) return;
       mark(-1);
       markPart(null);
       hand.hush();
@@ -153,7 +138,7 @@ function bars(read, hand) {
   );
   function light(lit) {
     mark(now.labels.indexOf(lit[now.axis]));
-    markPart(lit[now.partsAxis]);
+    markPart(lit[now.parts_axis]);
   }
   const pin = (state) => (pinned = state && read("values", state));
   const summary = () =>

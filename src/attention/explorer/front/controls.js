@@ -10,26 +10,25 @@ let serial = 0;
 function rangeControl(spec, { moved, held, letGo }) {
   const input = make("input", { type: "range", min: spec.min, max: spec.max, step: spec.step });
   const output = make("output");
-  const play = make("button", { type: "button", class: "play", "aria-label": `Play ${spec.label}`, "aria-pressed": "false" });
+  const play = makeButton({ class: "play", "aria-label": `Play ${spec.label}`, "aria-pressed": "false" }, () => (timer === null ? start() : stop()));
   const last = spec.states.length - 1;
-  const index = () => Math.min(Math.max(Math.round((Number(input.value) - spec.min) / spec.step), 0), last);
-  const still = matchMedia("(prefers-reduced-motion: reduce)");
+  const index = () => clamp(Math.round((Number(input.value) - spec.min) / spec.step), 0, last);
   const inSegments = last > 0 && last < MOST_SEGMENTS && spec.labels.every((label) => label.length <= 4);
   const segments = make("span", { class: "segments", "aria-hidden": "true" }, ...spec.labels.map((label) => make("i", {}, labelled(label))));
   const label = make("label", {}, make("span", { class: "name" }, spec.label), make("span", { class: "track" }, input, ...(inSegments ? [segments] : [])), output);
   const element = make("div", { class: "control" }, label, play);
   element.dataset.look = inSegments ? "segments" : last < MOST_TICKS ? "ticks" : "track";
-  element.style.setProperty("--steps", String(last || 1));
+  setStyle(element, "--steps", String(last || 1));
   let timer = null;
   let isHeld = false; // by a finger, which it then follows freely
 
   function show(at) {
-    segments.childNodes.forEach((segment, i) => segment.classList.toggle("on", i === at));
+    segments.childNodes.forEach((segment, i) => setClass(segment, "on", i === at));
     if (isHeld) return describe(at);
     const value = String(Number((spec.min + at * spec.step).toPrecision(10)));
     if (input.value !== value) input.value = value;
     describe(at);
-    element.style.setProperty("--at", String(last ? at / last : 0));
+    setStyle(element, "--at", String(last ? at / last : 0));
   }
   function describe(at) {
     input.setAttribute("aria-valuetext", spec.labels[at]);
@@ -41,7 +40,7 @@ function rangeControl(spec, { moved, held, letGo }) {
     play.setAttribute("aria-pressed", "false");
   }
   function start() {
-    const pause = Math.min(Math.max(4000 / (last || 1), 60), 700);
+    const pause = clamp(4000 / (last || 1), 60, 700);
     if (index() === last) moved(0);
     timer = setInterval(() => {
       if (index() < last) moved(index() + 1, pause);
@@ -49,14 +48,14 @@ function rangeControl(spec, { moved, held, letGo }) {
     }, still.matches ? Math.max(pause, 700) : pause);
     play.setAttribute("aria-pressed", "true");
   }
-  input.addEventListener("input", () => {
+  listen(input, "input", () => {
     stop();
     if (!isHeld) return moved(index());
-    const part = Math.min(Math.max((Number(input.value) - spec.min) / spec.step, 0), last);
-    element.style.setProperty("--at", String(last ? part / last : 0));
+    const part = clamp((Number(input.value) - spec.min) / spec.step, 0, last);
+    setStyle(element, "--at", String(last ? part / last : 0));
     held(part);
   });
-  input.addEventListener("pointerdown", () => {
+  listen(input, "pointerdown", () => {
     isHeld = true;
     input.step = "any";
   });
@@ -68,8 +67,7 @@ function rangeControl(spec, { moved, held, letGo }) {
     show(chosen);
     letGo();
   };
-  for (const end of ["pointerup", "pointercancel", "change", "blur"]) input.addEventListener(end, drop);
-  play.addEventListener("click", () => (timer === null ? start() : stop()));
+  for (const end of ["pointerup", "pointercancel", "change", "blur"]) listen(input, end, drop);
   return { element, input, show, stop, start };
 }
 
@@ -77,37 +75,33 @@ function rangeControl(spec, { moved, held, letGo }) {
 function playWhenSeen(el, control) {
   const seen = new IntersectionObserver(([entry]) => entry.isIntersecting && (stop(), control.start()), { rootMargin: "-30% 0px" });
   const stop = () => seen.disconnect();
-  for (const touched of ["pointerdown", "keydown"]) el.addEventListener(touched, stop, { once: true });
+  for (const touched of ["pointerdown", "keydown"]) listen(el, touched, stop, { once: true });
   if (!matchMedia("print, (prefers-reduced-motion: reduce)").matches) seen.observe(el);
   return stop;
 }
 
 function selectControl(spec, { moved }) {
   const select = make("select", {}, ...spec.labels.map((label, at) => make("option", { value: at }, labelled(label))));
-  select.addEventListener("change", () => moved(select.selectedIndex));
+  listen(select, "change", () => moved(select.selectedIndex));
   const label = make("label", {}, make("span", { class: "name" }, spec.label), select);
   const pills = spec.look === "buttons" ? drawPills(spec.labels, moved) : [];
   const element = make("div", { class: "control", "data-look": spec.look }, label, ...(spec.look ? [make("div", { class: "pills", "aria-hidden": "true" }, ...pills)] : []));
   const show = (at) => {
     select.selectedIndex = at;
-    pills.forEach((pill, i) => pill.classList.toggle("on", i === at));
+    pills.forEach((pill, i) => setClass(pill, "on", i === at));
   };
   return { element, input: select, show };
 }
 
 /** Buttons for the options of a list, which stays for keys and for those who hear the figure. */
 function drawPills(labels, moved) {
-  return labels.map((label, at) => {
-    const pill = make("button", { type: "button", tabindex: -1 }, label);
-    pill.addEventListener("click", () => moved(at));
-    return pill;
-  });
+  return labels.map((label, at) => makeButton({ tabindex: -1 }, () => moved(at), label));
 }
 
 function checkboxControl(spec, { moved }) {
   const input = make("input", { type: "checkbox" });
   const on = spec.states.indexOf(true);
-  input.addEventListener("change", () => moved(input.checked ? on : 1 - on));
+  listen(input, "change", () => moved(input.checked ? on : 1 - on));
   const label = make("label", {}, input, make("span", { class: "name" }, spec.label));
   return { element: make("div", { class: "control" }, label), input, show: (at) => (input.checked = at === on) };
 }
@@ -128,7 +122,7 @@ function textControl(spec, { moved, typed, live }) {
     "aria-describedby": live ? null : note.id,
   });
   let timer = null;
-  input.addEventListener("input", () => {
+  listen(input, "input", () => {
     clearTimeout(timer);
     timer = setTimeout(() => typed(input.value), 250);
   });

@@ -78,22 +78,13 @@ function curves(read, hand) {
   function update(state) {
     now = {
       state,
-      caption: read("caption", state),
-      x: read("x", state),
+      ...read.now(state),
       lines: linesOf(state),
       drawn: names.map((_, i) => read.blend(`line_${i}`, state)),
       drawnX: read.blend("x", state),
       drawnPoints: pointNames.map((_, i) => [read.blend(`points_x_${i}`, state), read.blend(`points_y_${i}`, state)]),
       points: pointNames.map((_, i) => [read(`points_x_${i}`, state), read(`points_y_${i}`, state)]),
-      moments: read("moments", state) ?? [],
       drawnMoments: read.blend("moments", state) ?? [],
-      labels: read("axes", state),
-      axis: read("axis", state),
-      colors: read("colors", state),
-      xLimits: read("x_limits", state),
-      limits: read("limits", state),
-      xScale: read("x_scale", state),
-      yScale: read("y_scale", state),
     };
     setText(caption, now.caption);
     set(svg, { "aria-label": sentence() });
@@ -127,17 +118,17 @@ function curves(read, hand) {
   }
 
   function draw() {
-    const usual = (wide) => (read.small ? Math.round(Math.max(wide * 0.7, 90)) : Math.round(Math.min(Math.max(wide * 0.5, 180), 280)));
+    const usual = (wide) => (read.small ? Math.round(Math.max(wide * 0.7, 90)) : Math.round(clamp(wide * 0.5, 180, 280)));
     const [width, height] = hand.room(stage, wide, usual);
     const isDirect = read.first("direct") && !read.small && width >= LEAST_NAMED && widestName < 0.28 * width;
     const right = width - (isDirect ? widestName + 16 : 16); // half of the last mark, such as 1000
-    const top = read.small ? 8 : now.labels[1] ? 30 : 10;
-    const labels = marksOf(now.limits, now.yScale, read.small ? 2 : 4).map(({ label }) => textWidth(label, 12) + 12);
+    const top = read.small ? 8 : now.axes[1] ? 30 : 10;
+    const labels = marksOf(now.limits, now.y_scale, read.small ? 2 : 4).map(({ label }) => textWidth(label, 12) + 12);
     const box = { left: Math.max(read.small ? 30 : 46, ...labels), right, top, bottom: height - (read.small ? 20 : grips.length ? 44 : 38) };
-    const { px, py } = scales(now.xLimits, now.limits, box, now.xScale, now.yScale);
+    const { px, py } = scales(now.x_limits, now.limits, box, now.x_scale, now.y_scale);
     plot = { width, box, px, py, isDirect };
     set(svg, { viewBox: `0 0 ${width} ${height}` });
-    const signature = [width, height, ...now.xLimits, ...now.limits, ...now.labels, ...now.colors, hand.isAsked()].join();
+    const signature = [width, height, ...now.x_limits, ...now.limits, ...now.axes, ...now.colors, hand.isAsked()].join();
     if (signature !== svg.signature) {
       svg.signature = signature;
       drawFrame();
@@ -148,10 +139,7 @@ function curves(read, hand) {
     tags.forEach((tag, i) => placeTag(tag, now.drawnPoints[i]));
     if (isDirect) placeEnds();
     moments.forEach((moment, i) => placeMoment(moment, now.drawnMoments[i]));
-    grips.forEach((grip, i) => {
-      const [x, y] = spotOf(handles[i].name, now.drawnPoints, now.drawnMoments);
-      set(grip, { visibility: Number.isFinite(x + y) ? "visible" : "hidden", cx: Number.isFinite(x) ? x : 0, cy: Number.isFinite(y) ? y : 0 });
-    });
+    grips.forEach((grip, i) => placeGrip(grip, spotOf(handles[i].name, now.drawnPoints, now.drawnMoments)));
     set(hair, { y1: box.top, y2: box.bottom });
     setText(note, coincidence());
     showHair();
@@ -198,9 +186,9 @@ function curves(read, hand) {
   }
 
   /** Where a handle lies, in pixels: a point, or the foot of a moment. */
-  function spotOf(name, points, times) {
+  function spotOf(name, points, places) {
     const i = pointNames.indexOf(name);
-    if (i < 0) return [plot.px(times[momentNames.indexOf(name)]), plot.box.bottom];
+    if (i < 0) return [plot.px(places[momentNames.indexOf(name)]), plot.box.bottom];
     return [plot.px(points[i][0][0]), plot.py(points[i][1][0])];
   }
 
@@ -219,19 +207,18 @@ function curves(read, hand) {
 
   function drawFrame() {
     const { box, px, py } = plot;
-    const text = (x, y, anchor, words) => make("text", { x, y, "text-anchor": anchor }, words);
     const look = ({ value, label }) => (value === 0 ? "zero" : label ? "grid" : "grid minor");
     const under = box.bottom + (grips.length ? 24 : 16);
     frame.replaceChildren(
-      ...marksOf(now.limits, now.yScale, read.small ? 2 : 4).flatMap((mark) => [
+      ...marksOf(now.limits, now.y_scale, read.small ? 2 : 4).flatMap((mark) => [
         make("line", { x1: box.left, x2: box.right, y1: py(mark.value), y2: py(mark.value), class: look(mark) }),
-        text(box.left - 6, py(mark.value) + 4, "end", mark.label),
+        textAt(box.left - 6, py(mark.value) + 4, "end", mark.label),
       ]),
-      ...marksOf(now.xLimits, now.xScale, Math.max(Math.min(8, (box.right - box.left) / 60), 2)).flatMap((mark) => [
-        ...(now.xScale === "log" ? [make("line", { x1: px(mark.value), x2: px(mark.value), y1: box.top, y2: box.bottom, class: look(mark) })] : []),
+      ...marksOf(now.x_limits, now.x_scale, Math.max(Math.min(8, (box.right - box.left) / 60), 2)).flatMap((mark) => [
+        ...(now.x_scale === "log" ? [make("line", { x1: px(mark.value), x2: px(mark.value), y1: box.top, y2: box.bottom, class: look(mark) })] : []),
         numberBelow(px(mark.value), under, mark.label),
       ]),
-      ...(read.small ? [] : [text(box.right, under + 16, "end", now.labels[0]), text(4, 12, "start", now.labels[1])]),
+      ...(read.small ? [] : [textAt(box.right, under + 16, "end", now.axes[0]), textAt(4, 12, "start", now.axes[1])]),
     );
     names.forEach((_, i) => {
       const look = { "data-color": now.colors[i], "data-dash": i % 5 };
@@ -246,7 +233,7 @@ function curves(read, hand) {
         kind === "stroke" ? sampleOf("line", i % 5) : make("i", { class: "dot", "aria-hidden": "true" }),
         name,
       );
-    const axes = read.small ? [`${now.labels[0]} →`, `${now.labels[1]} ↑`].filter((words) => words.length > 2) : [];
+    const axes = read.small ? [`${now.axes[0]} →`, `${now.axes[1]} ↑`].filter((words) => words.length > 2) : [];
     key.replaceChildren(
       ...axes.map((words) => make("span", { class: "axis" }, words)),
       ...names.flatMap((name, i) => (plot.isDirect && !hand.isAsked() ? [] : [entry(name, i, "stroke")])),
@@ -257,7 +244,7 @@ function curves(read, hand) {
   /** A number under its mark, or at the picture's end where it would stand out of it; about 7 pixels a digit. */
   function numberBelow(x, y, label) {
     const isCut = x + 3.5 * label.length > plot.width;
-    return make("text", { x: isCut ? plot.width : x, y, "text-anchor": isCut ? "end" : "middle" }, label);
+    return textAt(isCut ? plot.width : x, y, isCut ? "end" : "middle", label);
   }
 
   function showHair() {
@@ -272,7 +259,7 @@ function curves(read, hand) {
   }
 
   function tell() {
-    const where = `${now.labels[0] || "x"} = ${told(now.x[at])}: `;
+    const where = `${now.axes[0] || "x"} = ${told(now.x[at])}: `;
     const values = names.map((name, i) => `${name} ${told(now.lines[i][at])}`).join(", ");
     const heights = now.lines.map((line) => plot.py(line[at])).filter(Number.isFinite);
     hand.tell(where, values, around(...inWindow(svg).to(plot.px(now.x[at]), Math.min(...heights, plot.box.bottom))));
@@ -283,7 +270,7 @@ function curves(read, hand) {
     at = index;
     showHair();
     tell();
-    const lit = { [now.labels[0]]: String(now.x[index]) };
+    const lit = { [now.axes[0]]: String(now.x[index]) };
     if (now.axis && lineName) {
       lit[now.axis] = lineName;
       mark(lineName);
@@ -293,8 +280,8 @@ function curves(read, hand) {
 
   /** Let one line stand out; null for none. */
   function mark(name) {
-    figure.classList.toggle("reading", names.includes(name));
-    [lines, ends].forEach((parts) => parts.forEach((part, i) => part.classList.toggle("on", names[i] === name)));
+    setClass(figure, "reading", names.includes(name));
+    [lines, ends].forEach((parts) => parts.forEach((part, i) => setClass(part, "on", names[i] === name)));
   }
 
   function leave() {
@@ -307,7 +294,7 @@ function curves(read, hand) {
   /** Another panel points at a line's name, or at a place on the horizontal axis. */
   function light(lit) {
     mark(now.axis ? lit[now.axis] : null);
-    const x = parseFloat(lit[now.labels[0]]);
+    const x = parseFloat(lit[now.axes[0]]);
     at = Number.isFinite(x) && names.length ? nearest((place) => Math.abs(place - x)) : null;
     showHair();
   }
@@ -329,45 +316,36 @@ function curves(read, hand) {
   const stop = follow(
     stage,
     (_, event) => {
-      if (isDragged()) return true;
       if (!names.length) return false;
       const [x, y] = inWindow(svg).from(event.clientX, event.clientY);
       const index = nearest((place) => Math.abs(plot.px(place) - x));
       point(index, closestLine(index, y));
       return true;
     },
-    () => isDragged() || leave(),
+    leave,
   );
-  cursor.addEventListener("focus", () => cursor.matches(":focus-visible") && point(at ?? middle()));
-  cursor.addEventListener("blur", leave);
-  cursor.addEventListener("keydown", (event) => {
+  listen(cursor, "focus", () => cursor.matches(":focus-visible") && point(at ?? middle()));
+  listen(cursor, "blur", leave);
+  listen(cursor, "keydown", (event) => {
     const last = now.x.length - 1;
     const from = at ?? middle();
     const to = { ArrowLeft: from - 1, ArrowRight: from + 1, PageDown: from - 10, PageUp: from + 10, Home: 0, End: last }[event.key];
     if (to === undefined) return;
     event.preventDefault();
-    point(Math.min(Math.max(to, 0), last));
+    point(clamp(to, 0, last));
   });
   // -------------------------------------------------------------------------------------------- the handles
 
-  const isDragged = () => figure.classList.contains("dragging");
   handles.forEach(({ name, controls }, i) =>
-    grab(grips[i], hand, {
+    grab(grips[i], figure, hand, {
       controls,
       state: () => now.state,
       place(state) {
         const points = pointNames.map((_, k) => [read(`points_x_${k}`, state), read(`points_y_${k}`, state)]);
-        return inWindow(svg).to(...spotOf(name, points, read("moments", state) ?? []));
+        return inWindow(svg).to(...spotOf(name, points, read("moments", state)));
       },
-      start() {
-        leave();
-        figure.classList.add("dragging");
-      },
-      moved: (x, y) => hand.tell("", placeOf(name), around(x, y, 16)),
-      stop() {
-        figure.classList.remove("dragging");
-        hand.hush();
-      },
+      start: leave,
+      said: () => ["", placeOf(name)],
     }),
   );
 

@@ -43,7 +43,7 @@ function diagram(read) {
     const all = Object.values(places);
     const routes = arrows.map(({ from, to }) => route(places[from], places[to], all));
     const labels = placeLabels(arrows, routes, all, grid.width);
-    svg.classList.toggle("dim", boxes.some((box) => box.lit) || arrows.some((arrow) => arrow.lit));
+    setClass(svg, "dim", boxes.some((box) => box.lit) || arrows.some((arrow) => arrow.lit));
     svg.replaceChildren(
       ...arrows.map((arrow, i) => drawArrow(arrow, routes[i])),
       ...boxes.map((box) => drawBox(box, places[box.name], grid.linesOf(box))),
@@ -72,7 +72,7 @@ function diagram(read) {
     width = found;
     if (now) draw();
   });
-  return { element: figure, update, summary: () => "", stop };
+  return { element: figure, update, stop };
 }
 
 /** Where the rows and columns of a diagram lie, wide enough for every state of it. */
@@ -86,13 +86,13 @@ function layout(boxes, arrows, { padding, gapX, gapY, wraps }) {
     return starts;
   };
   const sizes = (count, key, sizeOf) =>
-    Array.from({ length: count }, (_, i) => Math.max(0, ...boxes.filter((box) => box[key] === i).map(sizeOf)));
+    times(count, (i) => Math.max(0, ...boxes.filter((box) => box[key] === i).map(sizeOf)));
   const columns = Math.ceil(Math.max(0, ...boxes.map((box) => box.column))) + 1;
   const rows = Math.max(0, ...boxes.map((box) => box.row)) + 1;
   const where = Object.fromEntries(boxes.map((box) => [box.name, box]));
   const besides = arrows.filter((arrow) => where[arrow.from].row === where[arrow.to].row && arrow.label);
   const after = (arrow) => Math.floor(Math.min(where[arrow.from].column, where[arrow.to].column)); // the gap behind this column
-  const gaps = Array.from({ length: columns }, (_, i) =>
+  const gaps = times(columns, (i) =>
     Math.max(gapX, ...besides.filter((arrow) => after(arrow) === i).map((arrow) => textWidth(arrow.label, SIZES.shape) + 24)),
   );
   const widths = sizes(columns, "column", widthOf);
@@ -155,7 +155,7 @@ function stations(corners) {
   return corners.slice(1).flatMap(([x, y], i) => {
     const [x0, y0] = corners[i];
     const count = Math.max(Math.round(Math.hypot(x - x0, y - y0) / 6), 1);
-    return Array.from({ length: count }, (_, k) => [x0 + ((k + 0.5) / count) * (x - x0), y0 + ((k + 0.5) / count) * (y - y0)]);
+    return times(count, (k) => [x0 + ((k + 0.5) / count) * (x - x0), y0 + ((k + 0.5) / count) * (y - y0)]);
   });
 }
 

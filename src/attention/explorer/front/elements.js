@@ -19,6 +19,27 @@ function set(element, attributes) {
 /** A text's pieces, with W_q's q below the line; names of functions stay as they are. */
 const subscripted = (text) => text.split(/(?<=(?<!\w)\w)_(\w)(?!\w)/).map((part, i) => (i % 2 ? make("sub", {}, part) : part));
 
+/** @param {EventTarget} element @param {string} kind @param {(event: any) => void} act @param {any} [options] */
+const listen = (element, kind, act, options) => element.addEventListener(kind, act, options);
+const setClass = (element, name, isOn) => element.classList.toggle(name, isOn);
+const setStyle = (element, name, value) => element.style.setProperty(name, value);
+const rectOf = (element) => element.getBoundingClientRect();
+const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
+/** So many things, each built from its number. */
+const times = (count, build) => Array.from({ length: count }, (_, i) => build(i));
+
+const textAt = (x, y, anchor, words) => make("text", { x, y, "text-anchor": anchor }, words);
+
+/** Whether the number of this index is not to be seen. @param {{mask?: (index: number) => boolean}} now */
+const isMasked = ({ mask }, index) => Boolean(mask && !mask(index));
+
+/** A button that acts. @param {any} attributes @param {(button: HTMLElement) => void} act */
+function makeButton(attributes, act, ...children) {
+  const button = make("button", { type: "button", ...attributes }, ...children);
+  listen(button, "click", () => act(button));
+  return button;
+}
+
 const setText = (element, text) => {
   if (element.textContent !== text) element.textContent = text;
 };
@@ -37,7 +58,7 @@ function inWindow(svg) {
 function strength(value, [low, high]) {
   if (!Number.isFinite(value)) return 0;
   const part = low < 0 ? Math.abs(value) / Math.max(-low, high) : (value - low) / (high - low || 1);
-  return Math.min(Math.max(part, 0), 1);
+  return clamp(part, 0, 1);
 }
 
 /** Give a cell its number; the same for heatmaps and bars. */
@@ -117,6 +138,9 @@ function watchWidth(element, call) {
   resized.observe(element);
   return () => resized.disconnect();
 }
+
+/** Movement that the reader's system asks to be spared. */
+const still = matchMedia("(prefers-reduced-motion: reduce)");
 
 /** Round numbers between low and high, about `count` of them. */
 function ticks(low, high, count) {

@@ -12,7 +12,6 @@ function flow(read, hand) {
   const lines = specs.reduce((all, spec, k) => ((all[spec.line] ??= []).push(stations[k]), all), []);
   const stage = make("div", { class: "stations" }, svg, ...lines.map((some) => make("div", { class: "line" }, ...some.map((station) => station.element))));
   const figure = make("figure", { class: "flow" }, caption, stage);
-  const still = matchMedia("(prefers-reduced-motion: reduce)");
   const ways = specs.flatMap((spec, to) => spec.sources.map(([from]) => ({ from, to, element: svg.appendChild(make("g", {}, make("path"), make("polygon", { points: "0,0 -8,4 -8,-4" }))) })));
   let now = null;
   let drawn = ""; // the state, so that a picture on its way to it is drawn once
@@ -21,8 +20,8 @@ function flow(read, hand) {
     const [L, S] = read.shape(`${k}_values`);
     const words = make("p", { "aria-hidden": "true" }); // may be wider than its matrix
     const spoken = make("span", { class: "spoken" });
-    const heads = Array.from({ length: S }, () => make("th", { scope: "col" }, make("span")));
-    const sides = Array.from({ length: L }, () => make("th", { scope: "row" }));
+    const heads = times(S, () => make("th", { scope: "col" }, make("span")));
+    const sides = times(L, () => make("th", { scope: "row" }));
     const cells = sides.map(() => heads.map(() => make("td", {}, make("span"))));
     const rows = sides.map((side, i) => make("tr", {}, side, ...cells[i]));
     const table = make("table", {}, make("caption", {}, spoken), make("thead", {}, make("tr", {}, make("td"), ...heads)), make("tbody", {}, ...rows));
@@ -32,12 +31,12 @@ function flow(read, hand) {
     const cell = Math.max(FLOW.letter * longest + 0.5, 1.75);
     const label = wide(spec.rows) + 0.7;
     const isUpright = wide(spec.columns) + 0.3 > cell;
-    element.style.setProperty("--own", `${cell * S}em`);
-    element.style.setProperty("--label", `${label}em`);
+    setStyle(element, "--own", `${cell * S}em`);
+    setStyle(element, "--label", `${label}em`);
     table.toggleAttribute("data-upright", isUpright);
     const head = isUpright ? wide(spec.columns) + 0.5 : spec.columns.some(Boolean) ? 1.5 : 0;
     const width = Math.max(cell * S, 0.52 * `${spec.name} = ${spec.operation}`.length + 0.5); // of its caption, too
-    element.style.setProperty("--width", `${width}em`);
+    setStyle(element, "--width", `${width}em`);
     return { element, words, spoken, heads, sides, cells, rows, names: spec.rows.join("\n"), width, label, head };
   }
 
@@ -45,11 +44,12 @@ function flow(read, hand) {
     if (drawn === String(state)) return;
     drawn = String(state);
     const before = now;
-    now = { stations: read("stations", state), step: read("step", state), query: read("query", state) ?? null };
+    now = { ...read.now(state) };
+    now.query ??= null;
     now.values = specs.map((_, k) => read(`${k}_values`, state));
     now.masks = specs.map((_, k) => read(`${k}_mask`, state));
-    caption.replaceChildren(...subscripted(read("caption", state)));
-    stations.forEach((station, k) => draw(station, k, now.stations[k], read("limits", state)[k]));
+    caption.replaceChildren(...subscripted(now.caption));
+    stations.forEach((station, k) => draw(station, k, now.stations[k], now.limits[k]));
     lightUp();
     if (before && before.step !== now.step && now.step > 0) move();
   }
@@ -68,7 +68,7 @@ function flow(read, hand) {
         fill(cell, value, hidden, spec.digits);
         const plain = hidden || !Number.isFinite(value);
         const { background, text: ink } = plain ? { background: "", text: "" } : shade(isBelow(value, spec.digits) ? "negative" : spec.color === "ink" ? "muted" : spec.color, 0.85 * strength(value, limits));
-        cell.style.setProperty("--fill", background);
+        setStyle(cell, "--fill", background);
         cell.style.color = ink;
         const text = hidden ? "" : brief(value, spec.digits);
         setText(cell.firstChild, text);
@@ -76,7 +76,7 @@ function flow(read, hand) {
     });
   }
 
-  const isHidden = (k, i, j) => Boolean(now.masks[k] && !now.masks[k](i * stations[k].heads.length + j));
+  const isHidden = (k, i, j) => isMasked({ mask: now.masks[k] }, i * stations[k].heads.length + j);
 
   // ---------------------------------------------------------------------------------------------- what is made of what
 
@@ -109,7 +109,7 @@ function flow(read, hand) {
       if (step === now.step) followed(k).forEach((i) => eachPart(k, i, (cells) => cells.flat().forEach((cell) => used.add(cell))));
     });
     mark("used", used);
-    ways.forEach(({ to, element }) => element.classList.toggle("on", now.stations[to].step === now.step));
+    ways.forEach(({ to, element }) => setClass(element, "on", now.stations[to].step === now.step));
   }
 
   // ---------------------------------------------------------------------------------------------- motion
@@ -125,9 +125,9 @@ function flow(read, hand) {
   function move() {
     stopMoving();
     if (still.matches || !stage.clientWidth) return;
-    const frame = stage.getBoundingClientRect();
+    const frame = rectOf(stage);
     const boxes = new Map();
-    const boxOf = (cell) => boxes.get(cell) ?? boxes.set(cell, cell.getBoundingClientRect()).get(cell);
+    const boxOf = (cell) => boxes.get(cell) ?? boxes.set(cell, rectOf(cell)).get(cell);
     now.stations.forEach((spec, k) => {
       if (spec.step !== now.step) return;
       const columns = stations[k].heads.length;
@@ -181,16 +181,16 @@ function flow(read, hand) {
     }
     stations.forEach((station) => {
       const beside = stations.filter((other) => other.line === station.line);
-      station.element.style.setProperty("--head", `${Math.max(...beside.map(({ head }) => head))}em`);
+      setStyle(station.element, "--head", `${Math.max(...beside.map(({ head }) => head))}em`);
     });
     drawWays(size);
   }
 
   /** Arrows within a line and to the next one; over others' heads where these stand between. */
   function drawWays(em) {
-    const frame = stage.getBoundingClientRect();
+    const frame = rectOf(stage);
     const box = ({ words, cells }) => {
-      const [first, last, head] = [cells[0][0].getBoundingClientRect(), cells.at(-1).at(-1).getBoundingClientRect(), words.getBoundingClientRect()];
+      const [first, last, head] = [rectOf(cells[0][0]), rectOf(cells.at(-1).at(-1)), rectOf(words)];
       return { left: first.left - frame.left, right: last.right - frame.left, top: head.top - frame.top, middle: (first.top + last.bottom) / 2 - frame.top, bottom: last.bottom - frame.top };
     };
     const boxes = stations.map(box);
@@ -239,12 +239,12 @@ function flow(read, hand) {
       figure.classList.add("reading");
       const spec = now.stations[k];
       const where = [spec.name, spec.rows[i], spec.columns[j]].filter(Boolean).join(", ");
-      hand.tell(`${where}: `, isHidden(k, i, j) ? "masked" : told(now.values[k][i * spec.columns.length + j]), parts[0].getBoundingClientRect());
+      hand.tell(`${where}: `, isHidden(k, i, j) ? "masked" : told(now.values[k][i * spec.columns.length + j]), rectOf(parts[0]));
       return true;
     },
     leave,
   );
-  stage.addEventListener("click", (event) => {
+  listen(stage, "click", (event) => {
     const [k, i] = find(event.target);
     if (k < 0) return;
     const { step, whole } = now.stations[k];
@@ -261,5 +261,5 @@ function flow(read, hand) {
     stopFollowing();
     resized.disconnect();
   };
-  return { element: figure, lay, update, summary: () => "", stop };
+  return { element: figure, lay, update, stop };
 }

@@ -4,13 +4,17 @@ const NARROW = 416; // pixels
 const SLIM = 560; // below it panels stand one under the other
 const SPOKEN_AFTER = 600; // milliseconds without a further step
 
-const panelKinds = { heatmap, bars, curves, tokens, plane, diagram, flow };
+const panelKinds = { heatmap, bars, curves, tokens, plane, diagram, flow, graph };
+
+const UNPINNED = ["diagram", "tokens", "flow", "graph"]; // and as wide as the figure
 
 /** @param {PanelData} data @param {number[]} counts @param {number[]} state @param {any} hand */
 function buildPanel(data, counts, state, hand) {
   const readers = Object.fromEntries(Object.entries(data.fields).map(([name, packed]) => [name, reader(packed, counts)]));
   const read = (name, at) => readers[name]?.(at);
   read.blend = (name, at) => readers[name]?.blend(at);
+  /** All that the panel has in a state. */
+  read.now = (at) => Object.fromEntries(Object.keys(readers).map((name) => [name, read(name, at)]));
   read.first = (name) => read(name, state);
   read.shape = (name) => data.fields[name].shape;
   read.kind = (name) => data.fields[name].numbers?.slice(0, 2);
@@ -38,8 +42,9 @@ function arranged(data, panels) {
   });
   const sizes = data.map(({ kind, fields, group }) => (kind === "heatmap" && group === undefined ? String(fields.values.shape) : ""));
   const isTwin = (i) => sizes[i] !== "" && (sizes[i] === sizes[i - 1] || sizes[i] === sizes[i + 1]);
+  /** @param {PanelData} panel @param {number} i */
   const isWide = ({ kind, group, fields }, i) =>
-    group !== undefined || ["diagram", "tokens", "flow"].includes(kind) || (kind === "heatmap" && fields.values.shape[1] > 7 && !isTwin(i));
+    group !== undefined || UNPINNED.includes(kind) || (kind === "heatmap" && fields.values.shape[1] > 7 && !isTwin(i));
   const isSmall = ({ kind, fields }) => kind === "bars" || (kind === "heatmap" && fields.values.shape[1] < 4);
   for (let first = 0, next; first < data.length; first = next) {
     next = first + 1;
@@ -147,7 +152,7 @@ function build(el, payload, given, home) {
       const set = moved.map((spec) => `${spec.label} ${labelOf(spec, controls.indexOf(spec))}`).join(", ");
       const found = panels.map((panel) => {
         const caption = panel.element.querySelector("caption, figcaption")?.textContent ?? "";
-        return [caption, panel.summary()].filter(Boolean).join(": ");
+        return [caption, panel.summary?.()].filter(Boolean).join(": ");
       });
       setText(spoken, typeset([set, ...found].filter(Boolean).join(". ")));
     }, SPOKEN_AFTER);
@@ -243,7 +248,7 @@ function build(el, payload, given, home) {
     }
     setTimeout(() => setText(element, "copy link"), 2000);
   });
-  const canPin = payload.panels.some((data) => !["diagram", "tokens", "flow"].includes(data.kind));
+  const canPin = payload.panels.some((data) => !UNPINNED.includes(data.kind));
   const buttons = controls.length ? [...(canPin ? [pinLabel, pinButton] : []), resetButton] : [];
   if (payload.name && home.address && controls.length) buttons.push(linkButton);
   const tools = make("p", { class: "tools" }, ...buttons);
@@ -288,9 +293,9 @@ function build(el, payload, given, home) {
   el.classList.add("attention-explorer", "ae"); // the second in the stylesheet of the book: tools/page_front.py
   if (payload.name) el.id = payload.name;
   const resized = new ResizeObserver(() => {
-    el.classList.toggle("narrow", el.clientWidth < NARROW);
-    el.classList.toggle("slim", el.clientWidth < SLIM);
-    el.classList.toggle("tall", el.clientHeight > innerHeight && controlBox.clientHeight < innerHeight / 3);
+    setClass(el, "narrow", el.clientWidth < NARROW);
+    setClass(el, "slim", el.clientWidth < SLIM);
+    setClass(el, "tall", el.clientHeight > innerHeight && controlBox.clientHeight < innerHeight / 3);
   });
   resized.observe(el);
   Object.assign(state, given);

@@ -7,7 +7,6 @@ const GLIDE = 160; // milliseconds
  * @param {HTMLElement} el the explorer @param {Places} at where its controls stand @param {() => void} draw
  */
 function makeGlide(el, at, draw) {
-  const still = matchMedia("(prefers-reduced-motion: reduce)");
   let frame = 0;
 
   /** Draw the way from `from` to where the controls stand now, its first step at once. */

@@ -3,44 +3,52 @@
 // states and between them; its numbers are those of the nearest state.
 
 /**
- * @param {Element} grip what is taken @param {any} hand the explorer's
- * @param {{controls: string[], state: () => number[], place: (state: number[]) => number[], moved?: (x: number, y: number) => void,
- *          start?: () => void, stop?: () => void}} how the controls that it moves, one or two; the present state; where the
- *   grip lies in a state, in pixels of the window; and what hears where the finger is
+ * @param {Element} grip what is taken @param {Element} figure which is dragged then @param {any} hand the explorer's
+ * @param {{controls: string[], state: () => number[], place: (state: number[]) => number[], said: () => string[],
+ *          start?: () => void}} how the controls that it moves, one or two; the present state; where the grip lies in a
+ *   state, in pixels of the window; and what is told beside the finger
  */
-function grab(grip, hand, { controls, state, place, moved, start, stop }) {
+function grab(grip, figure, hand, { controls, state, place, said, start }) {
   let held = null; // the way or the net of places, and how far from the grip's middle the finger took it
 
   grip.classList.add("grip");
-  grip.addEventListener("pointerdown", (event) => {
+  listen(grip, "pointerdown", (event) => {
     event.preventDefault();
     event.stopPropagation();
     grip.setPointerCapture(event.pointerId);
     const [x, y] = place(state());
     held = { places: placesOf(controls.map(hand.axis), state(), place), dx: x - event.clientX, dy: y - event.clientY };
     start?.();
+    setClass(figure, "dragging", true);
     move(event);
   });
   const move = (event) => {
     if (!held) return;
     const [x, y] = [event.clientX + held.dx, event.clientY + held.dy];
     hand.follow(held.places(x, y));
-    moved?.(event.clientX, event.clientY);
+    hand.tell(...said(), around(event.clientX, event.clientY, 16));
   };
   const drop = () => {
     if (!held) return;
     held = null;
     hand.letGo();
-    stop?.();
+    setClass(figure, "dragging", false);
+    hand.hush();
   };
-  grip.addEventListener("pointermove", move);
-  grip.addEventListener("pointerup", drop);
-  grip.addEventListener("pointercancel", drop);
+  listen(grip, "pointermove", move);
+  listen(grip, "pointerup", drop);
+  listen(grip, "pointercancel", drop);
+}
+
+/** Put a grip in its place, if it has one. @param {Element} grip @param {number[]} at */
+function placeGrip(grip, [x, y]) {
+  const isSeen = Number.isFinite(x + y);
+  set(grip, { visibility: isSeen ? "visible" : "hidden", cx: isSeen ? x : 0, cy: isSeen ? y : 0 });
 }
 
 /** From a point to the places of the controls, in parts of a step, at which a grip lies nearest to it. */
 function placesOf(axes, state, place) {
-  const along = ([axis, count], from) => Array.from({ length: count }, (_, i) => from.with(axis, i));
+  const along = ([axis, count], from) => times(count, (i) => from.with(axis, i));
   if (axes.length === 1) {
     const way = along(axes[0], state).map(place);
     return (x, y) => state.with(axes[0][0], nearestOnWay(way, x, y).at);
@@ -58,7 +66,7 @@ function nearestOnWay(way, x, y) {
   way.forEach(([x0, y0], i) => {
     const [x1, y1] = way[i + 1] ?? [x0, y0];
     const square = (x1 - x0) ** 2 + (y1 - y0) ** 2;
-    const part = square ? Math.min(Math.max(((x - x0) * (x1 - x0) + (y - y0) * (y1 - y0)) / square, 0), 1) : 0;
+    const part = square ? clamp(((x - x0) * (x1 - x0) + (y - y0) * (y1 - y0)) / square, 0, 1) : 0;
     const gap = Math.hypot(x0 + part * (x1 - x0) - x, y0 + part * (y1 - y0) - y);
     if (gap < best.gap) best = { at: i + part, gap };
   });

@@ -16,8 +16,7 @@ function nameRow(panel, row) {
 
 /** A button below the panel that waits until there is something to commit to. */
 function commitBelow(panel, act) {
-  const button = make("button", { type: "button", class: "pill", disabled: "" }, "this is my guess");
-  button.addEventListener("click", act);
+  const button = makeButton({ class: "pill", disabled: "" }, act, "this is my guess");
   const element = make("p", { class: "commit" }, button);
   panel.element.append(element);
   return { ready: () => (button.disabled = false), remove: () => element.remove() };
@@ -27,11 +26,7 @@ function guessOption(spec, panel) {
   return {
     fits: (guess) => spec.options.includes(guess),
     ask(answer) {
-      const pills = spec.options.map((option) => {
-        const pill = make("button", { type: "button", class: "pill" }, option);
-        pill.addEventListener("click", () => answer(option));
-        return pill;
-      });
+      const pills = spec.options.map((option) => makeButton({ class: "pill" }, () => answer(option), option));
       return { parts: pills, stop() {} };
     },
     show(guess) {
@@ -55,9 +50,8 @@ function guessCell(spec, panel) {
       const labels = cells.map((line) => line.map((cell) => cell.getAttribute("aria-label")));
       const taps = cells.map((line, row) => line.map((cell, column) => tap(cell, row, column)));
       function tap(cell, row, column) {
-        const button = make("button", { type: "button", class: "tap", tabindex: row || column ? -1 : 0, "aria-label": spec.cells[row][column] });
-        button.addEventListener("click", () => answer([row, column]));
-        button.addEventListener("keydown", (event) => {
+        const button = makeButton({ class: "tap", tabindex: row || column ? -1 : 0, "aria-label": spec.cells[row][column] }, () => answer([row, column]));
+        listen(button, "keydown", (event) => {
           const [down, right] = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key] ?? [];
           if (down === undefined) return;
           event.preventDefault();
@@ -96,7 +90,7 @@ function guessCell(spec, panel) {
 /** The reader drags the bar's end: a native slider lies on the track. */
 function guessMarker(spec, panel) {
   const [low, high] = spec.limits;
-  const origin = Math.min(Math.max(0, low), high);
+  const origin = clamp(0, low, high);
   const part = (value) => (value - low) / (high - low);
   const shown = (value) => brief(value, spec.digits);
   const cell = () => panel().cells[spec.row][0];
@@ -104,8 +98,8 @@ function guessMarker(spec, panel) {
   function drawn(guess) {
     const bar = make("span", { class: "guess" });
     const reach = (value) => {
-      bar.style.setProperty("--from", String(part(Math.min(value, origin))));
-      bar.style.setProperty("--to", String(part(Math.max(value, origin))));
+      setStyle(bar, "--from", String(part(Math.min(value, origin))));
+      setStyle(bar, "--to", String(part(Math.max(value, origin))));
       bar.toggleAttribute("data-far", part(value) > 0.6);
     };
     reach(guess);
@@ -121,7 +115,7 @@ function guessMarker(spec, panel) {
       const output = make("output");
       const commit = commitBelow(panel(), () => answer(Number(input.value)));
       input.value = String(origin);
-      input.addEventListener("input", () => {
+      listen(input, "input", () => {
         const value = Number(input.value);
         input.setAttribute("aria-valuetext", shown(value));
         reach(value);

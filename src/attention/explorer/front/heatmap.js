@@ -33,19 +33,9 @@ function heatmap(read, hand) {
   let words = null; // above the columns: each state's are kept, so that the same ones are the same list
 
   function update(state) {
-    now = {
-      values: read("values", state),
-      drawn: read.blend("values", state),
-      masked: read("mask", state),
-      rows: read("rows", state),
-      columns: read("columns", state),
-      axes: read("axes", state),
-      digits: read("digits", state),
-    };
-    const limits = read("limits", state);
-    const color = read("color", state);
-    const [row, column] = [read("row", state), read("column", state)];
-    setText(caption, read("caption", state));
+    now = { ...read.now(state), drawn: read.blend("values", state) };
+    const { limits, color, row, column } = now;
+    setText(caption, now.caption);
     setText(read.small ? legend : corner, now.axes.some(Boolean) ? `${now.axes[0]} ↓ ${now.axes[1]} →` : "");
     if (words !== now.columns) {
       words = now.columns;
@@ -83,13 +73,13 @@ function heatmap(read, hand) {
   function fitWords() {
     if (!room) return;
     const width = (room / hand.scale() - 90) / columns;
-    table.classList.toggle("numberless", read.small || width < LEAST_WRITTEN);
+    setClass(table, "numberless", read.small || width < LEAST_WRITTEN);
     const longest = Math.max(...now.columns.map((word) => [...word].length));
     const isLong = 10 * longest > width;
     heads.forEach((head) => head.toggleAttribute("data-long", isLong && longest > 2));
   }
 
-  const isHidden = (index) => Boolean(now.masked && !now.masked(index));
+  const isHidden = (index) => isMasked(now, index);
 
   function showDifference(cell, index, hidden) {
     const change = pinned && !hidden ? now.values[index] - pinned[index] : 0;
@@ -104,18 +94,18 @@ function heatmap(read, hand) {
     const value = isHidden(index) ? "masked" : told(now.values[index]);
     const before = pinned && !isHidden(index) ? ` (pinned ${told(pinned[index])})` : "";
     const where = `${rowAxis} ${now.rows[row]} → ${columnAxis} ${now.columns[column]}: `;
-    hand.tell(where, value + before, cells[row][column].getBoundingClientRect());
+    hand.tell(where, value + before, rectOf(cells[row][column]));
   }
 
   /** Let a row and a column stand out; −1 for none. */
   function mark(row, column) {
-    table.classList.toggle("reading", row >= 0 || column >= 0);
-    heads.forEach((head, j) => head.classList.toggle("on", j === column));
-    sides.forEach((side, i) => side.classList.toggle("on", i === row));
+    setClass(table, "reading", row >= 0 || column >= 0);
+    heads.forEach((head, j) => setClass(head, "on", j === column));
+    sides.forEach((side, i) => setClass(side, "on", i === row));
     cells.forEach((line, i) =>
       line.forEach((cell, j) => {
-        cell.classList.toggle("on", i === row || j === column);
-        cell.classList.toggle("at", i === row && j === column);
+        setClass(cell, "on", i === row || j === column);
+        setClass(cell, "at", i === row && j === column);
       }),
     );
   }
@@ -156,20 +146,20 @@ function heatmap(read, hand) {
     },
     leave,
   );
-  table.addEventListener("focusin", (event) => {
+  listen(table, "focusin", (event) => {
     const place = find(event.target);
     if (place) point(...place);
   });
-  table.addEventListener("focusout", leave);
+  listen(table, "focusout", leave);
   function choose(place) {
     const chosen = choosers.map((name, axis) => [name, place[axis]]).filter(([name]) => name);
     if (chosen.length) hand.move(Object.fromEntries(chosen));
   }
-  table.addEventListener("click", (event) => {
+  listen(table, "click", (event) => {
     const place = find(event.target);
     if (place) choose(place);
   });
-  table.addEventListener("keydown", (event) => {
+  listen(table, "keydown", (event) => {
     const place = find(event.target);
     if (!place) return;
     const [row, column] = place;

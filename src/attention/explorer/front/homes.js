@@ -12,7 +12,7 @@ class AttentionExplorer extends HTMLElement {
   connectedCallback() {
     // A script that runs before the page is read finds the element still empty.
     if (document.readyState !== "loading") this.start();
-    else document.addEventListener("DOMContentLoaded", () => this.start(), { once: true });
+    else listen(document, "DOMContentLoaded", () => this.start(), { once: true });
   }
   start() {
     const data = this.querySelector('script[type="application/json"]');
@@ -46,15 +46,15 @@ if (!customElements.get("attention-explorer")) {
     const el = AttentionExplorer.asked(location.hash);
     if (el?.obey(location.hash) && !history.state?.followed && !isInSight(el)) bring(el);
   });
-  document.addEventListener("click", (event) => {
+  listen(document, "click", (event) => {
     const link = /** @type {HTMLAnchorElement} */ (/** @type {Element} */ (event.target).closest?.('a[href^="#"]'));
     const el = link && AttentionExplorer.asked(link.hash);
     if (!el || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     if (link.hash !== location.hash) history.pushState({ followed: true }, "", link.hash);
-    const { top } = link.getBoundingClientRect();
+    const { top } = rectOf(link);
     el.obey(link.hash);
-    scrollBy({ top: link.getBoundingClientRect().top - top, behavior: "instant" }); // the figure above may have grown
+    scrollBy({ top: rectOf(link).top - top, behavior: "instant" }); // the figure above may have grown
     if (!isInSight(el)) visit(el, link);
   });
 }
@@ -66,7 +66,7 @@ function render({ model, el }) {
   };
   const explorer = build(el, model.get("payload"), model.get("state"), { commit, address: null });
   // JupyterLab takes the arrow keys for itself unless the element that has the focus says no.
-  el.addEventListener("focusin", (event) => (event.target.dataset.lmSuppressShortcuts = "true"));
+  listen(el, "focusin", (event) => (event.target.dataset.lmSuppressShortcuts = "true"));
   const onState = () => explorer.setState(model.get("state"));
   const onPayload = () => explorer.setPanels(model.get("payload"));
   const onError = () => explorer.setError(model.get("error"));

@@ -7,8 +7,8 @@
  *            initial: number, look?: string, min?: number, max?: number, step?: number}} Control
  * @typedef {{over: number[], items?: any[], shape?: number[], numbers?: string, scale?: [number, number],
  *            zeros?: string, bits?: string}} Packed
- * @typedef {{kind: string, fields: Object<string, Packed>}} PanelData
- * @typedef {{name?: string, controls: Control[], panels: PanelData[], idle?: Packed,
+ * @typedef {{kind: string, fields: Object<string, Packed>, group?: number}} PanelData
+ * @typedef {{name?: string, title?: string, controls: Control[], panels: PanelData[], idle?: Packed,
  *            predict?: any, play?: string}} Payload
  * @typedef {number[] & {drawn?: number[]}} Places  where each control stands, counted from 0; `drawn`: where the picture
  *          is on its way between two states, in parts of a step
@@ -56,7 +56,7 @@ function decodeNumbers({ numbers, scale, zeros }) {
  * @param {Packed} packed @param {number[]} counts @returns {any} (state: Places) → numbers or words
  */
 function reader(packed, counts) {
-  const read = wholeReader(packed, counts);
+  const read = /** @type {any} */ (wholeReader(packed, counts));
   read.blend = (state) => {
     const drawn = state.drawn ?? state;
     const between = packed.items || packed.bits ? [] : packed.over.filter((axis) => !Number.isInteger(drawn[axis]));
@@ -115,7 +115,7 @@ const power = (exponent) => `10${exponent < 0 ? "⁻" : ""}${[...String(Math.abs
 const typeset = (text) =>
   text
     .replace(/(\d)e([+-]\d+)/g, (_, digit, exponent) => `${digit}×${power(Number(exponent))}`)
-    .replace(/-(?=[\d.]|inf)/g, "−")
+    .replace(/(?<![\p{L}\d])-(?=[\d.]|inf)/gu, "−") // not the hyphen of GPT-2
     .replace(/(?<![a-z])inf(?![a-z])/g, "∞");
 
 /** A state's label: the thousands of a long number stand apart. */

@@ -34,7 +34,7 @@ function plane(read, hand) {
     : make("i", { class: "patch area", "aria-hidden": "true" });
   const legend = make("p", { class: "legend" }, ...named.map((name) => make("span", {}, sample(name), name)));
   many.forEach((name, i) => set(clouds[pointNames.indexOf(name)], { "data-mark": i % MARKS }));
-  const figure = make("figure", { class: "plane" }, caption, svg, ...(named.length ? [legend] : []), ...(handles.length ? [hint] : []));
+  const figure = make("figure", { class: "plane" }, caption, svg, ...(named.length ? [legend] : []), hint);
   let now = null;
   let pinned = null;
   let plot = null;
@@ -43,8 +43,7 @@ function plane(read, hand) {
   function update(state) {
     now = {
       state,
-      caption: read("caption", state),
-      vectors: read("vectors", state),
+      ...read.now(state),
       points: pointNames.map((_, i) => read(`points_${i}`, state)),
       drawn: read.blend("vectors", state),
       drawnPoints: pointNames.map((_, i) => read.blend(`points_${i}`, state)),
@@ -52,12 +51,6 @@ function plane(read, hand) {
       drawnAreas: areaNames.map((_, i) => read.blend(`areas_${i}`, state)),
       drawnJoins: joinNames.map((_, i) => read.blend(`joins_${i}`, state)),
       joins: joinNames.map((_, i) => read(`joins_${i}`, state)),
-      most: read("most", state),
-      axes: read("axes", state),
-      axis: read("axis", state),
-      colors: read("colors", state),
-      xLimits: read("x_limits", state),
-      limits: read("limits", state),
     };
     setText(caption, now.caption);
     set(svg, { "aria-label": sentence() });
@@ -78,14 +71,14 @@ function plane(read, hand) {
 
   function draw() {
     const [width, height] = hand.room(svg, wide, (across) => Math.min(across, 380));
-    const [[x0, x1], [y0, y1]] = [now.xLimits, now.limits];
+    const [[x0, x1], [y0, y1]] = [now.x_limits, now.limits];
     const [across, up] = [width - 46 - 14, height - 50];
     const unit = Math.min(across / (x1 - x0), up / (y1 - y0)); // pixels, the same for both axes
     const left = 46 + (across - unit * (x1 - x0)) / 2;
     const box = { left, right: left + unit * (x1 - x0), top: 12, bottom: 12 + unit * (y1 - y0) };
-    plot = { width, unit, box, ...scales(now.xLimits, now.limits, box) };
+    plot = { width, unit, box, ...scales(now.x_limits, now.limits, box) };
     set(svg, { viewBox: `0 0 ${width} ${(box.bottom + 38).toFixed(0)}` });
-    const signature = [width, height, ...now.xLimits, ...now.limits, ...now.axes, ...now.colors].join();
+    const signature = [width, height, ...now.x_limits, ...now.limits, ...now.axes, ...now.colors].join();
     if (signature !== svg.signature) {
       svg.signature = signature;
       drawFrame();
@@ -101,7 +94,7 @@ function plane(read, hand) {
     joins.forEach((group, i) => drawJoins(group, joinNames[i], now.drawnJoins[i]));
     grips.forEach((grip, i) => {
       const [x, y] = spotOf(handles[i].name, now.drawn, now.drawnPoints);
-      set(grip, { visibility: Number.isFinite(x + y) ? "visible" : "hidden", cx: plot.px(x || 0), cy: plot.py(y || 0) });
+      placeGrip(grip, [plot.px(x), plot.py(y)]);
     });
   }
 
@@ -128,20 +121,19 @@ function plane(read, hand) {
 
   function drawFrame() {
     const { box, px, py } = plot;
-    const text = (x, y, anchor, words) => make("text", { x, y, "text-anchor": anchor }, words);
     const grid = (at) => (at === 0 ? "zero" : "grid");
     const marks = ([low, high]) => ticks(low, high, 4);
     frame.replaceChildren(
       ...marks(now.limits).flatMap((y) => [
         make("line", { x1: box.left, x2: box.right, y1: py(y), y2: py(y), class: grid(y) }),
-        text(box.left - 6, py(y) + 4, "end", told(y)),
+        textAt(box.left - 6, py(y) + 4, "end", told(y)),
       ]),
-      ...marks(now.xLimits).flatMap((x) => [
+      ...marks(now.x_limits).flatMap((x) => [
         make("line", { x1: px(x), x2: px(x), y1: box.top, y2: box.bottom, class: grid(x) }),
-        text(px(x), box.bottom + 16, "middle", told(x)),
+        textAt(px(x), box.bottom + 16, "middle", told(x)),
       ]),
-      text(box.right, box.bottom + 33, "end", now.axes[0]),
-      text(4, box.top - 1, "start", now.axes[1]),
+      textAt(box.right, box.bottom + 33, "end", now.axes[0]),
+      textAt(4, box.top - 1, "start", now.axes[1]),
     );
     names.forEach((_, i) => [arrows[i], ghosts[i], heads[i]].forEach((part) => set(part, { "data-color": now.colors[i] })));
     clouds.forEach((path, i) => set(path, { "data-color": now.colors[names.length + i] }));
@@ -202,39 +194,30 @@ function plane(read, hand) {
   // -------------------------------------------------------------------------------------------- the handles
 
   handles.forEach(({ name, controls }, i) =>
-    grab(grips[i], hand, {
+    grab(grips[i], figure, hand, {
       controls,
       state: () => now.state,
       place(state) {
         const [x, y] = spotOf(name, read("vectors", state), pointNames.map((_, k) => read(`points_${k}`, state)));
         return inWindow(svg).to(plot.px(x), plot.py(y));
       },
-      start: () => figure.classList.add("dragging"),
-      moved(x, y) {
-        hand.tell(`${name}: `, spotOf(name, now.vectors, now.points).map((part) => told(part)).join(", "), around(x, y, 16));
-      },
-      stop() {
-        figure.classList.remove("dragging");
-        hand.hush();
-      },
+      said: () => [`${name}: `, spotOf(name, now.vectors, now.points).map((part) => told(part)).join(", ")],
     }),
   );
-  const isDragged = () => figure.classList.contains("dragging");
 
   // -------------------------------------------------------------------------------------------- reading
 
   function mark(name) {
     const all = [...names, ...pointNames];
-    figure.classList.toggle("reading", all.includes(name));
-    [...arrows, ...clouds].forEach((part, i) => part.classList.toggle("on", all[i] === name));
-    heads.forEach((part, i) => part.classList.toggle("on", names[i] === name));
-    tags.forEach((part, i) => part.classList.toggle("on", all[i] === name));
+    setClass(figure, "reading", all.includes(name));
+    [...arrows, ...clouds].forEach((part, i) => setClass(part, "on", all[i] === name));
+    heads.forEach((part, i) => setClass(part, "on", names[i] === name));
+    tags.forEach((part, i) => setClass(part, "on", all[i] === name));
   }
 
   const stop = follow(
     svg,
     (_, event) => {
-      if (isDragged()) return true;
       const { to } = inWindow(svg);
       const places = [...names.map((_, i) => tip(now.vectors, i)), ...now.points.map((point) => [...point.slice(0, 2)])];
       const spots = places.map(([x, y]) => to(plot.px(x), plot.py(y)));
@@ -248,7 +231,6 @@ function plane(read, hand) {
       return true;
     },
     () => {
-      if (isDragged()) return;
       mark(null);
       hand.hush();
     },

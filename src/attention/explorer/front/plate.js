@@ -12,8 +12,4 @@ function plateHead(el, title) {
 }
 
 /** @param {string} words @param {(button: HTMLElement) => void} act */
-function quietButton(words, act) {
-  const button = make("button", { type: "button" }, words);
-  button.addEventListener("click", () => act(button));
-  return button;
-}
+const quietButton = (words, act) => makeButton({}, act, words);

@@ -25,11 +25,7 @@ function buildPrediction(el, spec, hand) {
   let before = null; // the state that the question took the figure from
   let undo = () => {};
 
-  const quiet = (words, act) => {
-    const button = make("button", { type: "button", class: "quiet" }, words);
-    button.addEventListener("click", act);
-    return button;
-  };
+  const quiet = (words, act) => makeButton({ class: "quiet" }, act, words);
   const skip = quiet("just show me", () => answer(null));
   const again = quiet("ask me again", () => {
     forget();

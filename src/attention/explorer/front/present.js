@@ -85,8 +85,8 @@ function makePresentation(el, { step, lay, turn }, part = el) {
     el.focus({ preventScroll: true });
     fit();
     addEventListener("resize", fit);
-    document.addEventListener("fullscreenchange", onFullscreen);
-    document.addEventListener("focusin", onFocus);
+    listen(document, "fullscreenchange", onFullscreen);
+    listen(document, "focusin", onFocus);
   }
 
   function hide() {
@@ -127,7 +127,7 @@ function makePresentation(el, { step, lay, turn }, part = el) {
     const whole = Math.max(Math.min(innerWidth / SCREEN.width, innerHeight / SCREEN.height), 1 / (28 / 15));
     const overflows = () => [el, el.querySelector(".panels")].some((box) => box && (box.scrollHeight > box.clientHeight + 1 || box.scrollWidth > box.clientWidth + 1));
     for (size = whole; ; size *= 0.95) {
-      el.style.setProperty("--r", `${(ROOT * size).toFixed(2)}px`);
+      setStyle(el, "--r", `${(ROOT * size).toFixed(2)}px`);
       lay();
       if (!overflows() || size < LEAST * whole) break;
     }
@@ -152,7 +152,7 @@ function makePresentation(el, { step, lay, turn }, part = el) {
     event.stopImmediatePropagation();
     act();
   };
-  document.addEventListener("keydown", onKey);
+  listen(document, "keydown", onKey);
 
   const take = (came) => {
     back = came;

@@ -4,12 +4,15 @@
 
 /**
  * Follow a pointer over an element. A mouse reads while it is there; a finger reads where it taps and drags, and what
- * it read stays until the next tap elsewhere.
+ * it read stays until the next tap elsewhere. While a part is dragged (grab.js), nothing else is read.
  * @param {Element} element
- * @param {(target: Element, event: PointerEvent) => boolean} point reads what lies there; false where nothing does
- * @param {() => void} leave
+ * @param {(target: Element, event: PointerEvent) => boolean} read what lies there; false where nothing does
+ * @param {() => void} forget
  */
-function follow(element, point, leave) {
+function follow(element, read, forget) {
+  const isDragged = () => element.closest(".dragging") !== null;
+  const point = (target, event) => isDragged() || read(target, event);
+  const leave = () => isDragged() || forget();
   let held = false; // a finger's reading stays
   const under = (event) => document.elementFromPoint(event.clientX, event.clientY) ?? event.target;
   const onDown = (event) => {
@@ -30,11 +33,50 @@ function follow(element, point, leave) {
     leave();
   };
   element.classList.add("readable");
-  element.addEventListener("pointerdown", onDown);
-  element.addEventListener("pointermove", onMove);
-  element.addEventListener("pointerleave", onLeave);
-  document.addEventListener("pointerdown", onElsewhere, true); // before another panel is read
+  listen(element, "pointerdown", onDown);
+  listen(element, "pointermove", onMove);
+  listen(element, "pointerleave", onLeave);
+  listen(document, "pointerdown", onElsewhere, true); // before another panel is read
   return () => document.removeEventListener("pointerdown", onElsewhere, true);
+}
+
+/**
+ * Things of which one is chosen, by a tap or by keys.
+ * @param {Element} box that holds them @param {() => any[]} items @param {(index: number) => void} choose
+ */
+function choosing(box, items, choose) {
+  const find = (target) => items().findIndex((item) => item.contains(target));
+  listen(box, "click", ({ target }) => find(target) >= 0 && choose(find(target)));
+  listen(box, "keydown", (event) => {
+    const from = find(event.target);
+    const last = items().length - 1;
+    const to = { ArrowLeft: from - 1, ArrowUp: from - 1, ArrowRight: from + 1, ArrowDown: from + 1, Home: 0, End: last }[event.key];
+    if (to === undefined || from < 0) return;
+    event.preventDefault();
+    const next = clamp(to, 0, last);
+    choose(next);
+    items()[next].focus();
+  });
+}
+
+/** Show which of them is chosen. */
+const showChosen = (items, chosen) =>
+  items.forEach((item, i) => {
+    set(item, { role: "option", "aria-selected": i === chosen, tabindex: i === chosen ? 0 : -1 });
+    setClass(item, "chosen", i === chosen);
+  });
+
+/** Numbers as a list, for those who hear the figure; written when they are asked for, not at each step. */
+function makeSpoken() {
+  const element = make("ul", { class: "spoken" });
+  let waiting = 0;
+  const stop = () => clearTimeout(waiting);
+  /** @param {() => string[]} words */
+  function speak(words) {
+    stop();
+    waiting = setTimeout(() => element.replaceChildren(...words().map((text) => make("li", {}, text))), 120);
+  }
+  return { element, speak, stop };
 }
 
 /** The words beside the finger: one for an explorer. They stay within it and move nothing. */
@@ -47,10 +89,10 @@ function makeReadout(el) {
    */
   function tell(where, what, at) {
     element.replaceChildren(where, make("b", {}, what));
-    const frame = el.getBoundingClientRect();
-    const own = element.getBoundingClientRect();
+    const frame = rectOf(el);
+    const own = rectOf(element);
     const middle = (at.left + at.right) / 2 - frame.left;
-    const left = Math.min(Math.max(middle - own.width / 2, 4), Math.max(frame.width - own.width - 4, 4));
+    const left = clamp(middle - own.width / 2, 4, Math.max(frame.width - own.width - 4, 4));
     const above = at.top - frame.top - own.height - 8;
     const top = above >= 0 && at.top - own.height - 8 >= 0 ? above : at.bottom - frame.top + 8;
     element.style.transform = `translate(${left.toFixed(0)}px, ${top.toFixed(0)}px)`;

@@ -5,7 +5,7 @@ const ceilingOf = (el) => parseFloat(getComputedStyle(el).getPropertyValue("--al
 
 /** Is half of it on the screen, or half of the screen full of it? */
 function isInSight(el) {
-  const { top, bottom, height } = el.getBoundingClientRect();
+  const { top, bottom, height } = rectOf(el);
   const ceiling = ceilingOf(el);
   return Math.min(bottom, innerHeight) - Math.max(top, ceiling) >= Math.min(height, innerHeight - ceiling) / 2;
 }
@@ -13,7 +13,7 @@ function isInSight(el) {
 /** Scroll it to the middle of the screen, or its head to the top. @param {ScrollBehavior} behavior */
 function bring(el, behavior = "auto") {
   const place = getComputedStyle(el).position === "fixed" ? el.parentElement : el; // a phone's edge is not its place
-  const { top, height } = place.getBoundingClientRect();
+  const { top, height } = rectOf(place);
   const ceiling = ceilingOf(el);
   scrollBy({ top: Math.floor(top - ceiling - Math.max(0, (innerHeight - ceiling - height) / 2)), behavior });
 }
@@ -30,7 +30,11 @@ let forgetWay = () => {};
 /** Bring it, and while the link that asked for it is out of sight offer the way back. @param {HTMLElement} link */
 function visit(el, link) {
   forgetWay();
-  const back = make("button", { type: "button", class: "al-back", hidden: "" }, "↩ back to the text");
+  const goBack = () => {
+    link.scrollIntoView({ block: "center" });
+    link.focus({ preventScroll: true });
+  };
+  const back = makeButton({ class: "al-back", hidden: "" }, goBack, "↩ back to the text");
   const watch = new IntersectionObserver(([{ isIntersecting }]) => {
     if (isIntersecting && !back.hidden) forgetWay();
     else back.hidden = isIntersecting;
@@ -39,10 +43,6 @@ function visit(el, link) {
     watch.disconnect();
     back.remove();
   };
-  back.addEventListener("click", () => {
-    link.scrollIntoView({ block: "center" });
-    link.focus({ preventScroll: true });
-  });
   link.after(back);
   watch.observe(link);
   bring(el);

@@ -8,8 +8,8 @@ const NEAR = 0.05; // of the axis: so far off a line is still right
 function guessSketch(spec, panel) {
   const [low, high] = spec.limits;
   const last = spec.x.length - 1;
-  const supports = [...new Set(Array.from({ length: SUPPORTS }, (_, k) => Math.round((k * last) / (SUPPORTS - 1))))];
-  const within = (value) => Number(Math.min(Math.max(value, low), high).toPrecision(4));
+  const supports = [...new Set(times(SUPPORTS, (k) => Math.round((k * last) / (SUPPORTS - 1))))];
+  const within = (value) => Number(clamp(value, low, high).toPrecision(4));
 
   /** A layer over the plot, which holds the guess. */
   function layer(heights, words) {
@@ -88,7 +88,7 @@ function guessSketch(spec, panel) {
     }
 
     function stroke(event) {
-      const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(canvas.svg.getScreenCTM().inverse());
+      const [x, y] = inWindow(canvas.svg).from(event.clientX, event.clientY);
       const { px } = panel().plot();
       const gaps = spec.x.map((place) => Math.abs(px(place) - x));
       const to = { at: gaps.indexOf(Math.min(...gaps)), height: numberAt(y) };
@@ -101,13 +101,13 @@ function guessSketch(spec, panel) {
       from = to;
       changed();
     }
-    canvas.svg.addEventListener("pointerdown", (event) => {
+    listen(canvas.svg, "pointerdown", (event) => {
       event.preventDefault();
       canvas.svg.setPointerCapture(event.pointerId);
       from = null;
       stroke(event);
     });
-    canvas.svg.addEventListener("pointermove", (event) => canvas.svg.hasPointerCapture(event.pointerId) && stroke(event));
+    listen(canvas.svg, "pointermove", (event) => canvas.svg.hasPointerCapture(event.pointerId) && stroke(event));
 
     // ------------------------------------------------------------------------------------------ keys
 
@@ -115,7 +115,7 @@ function guessSketch(spec, panel) {
     function slider(at, k) {
       const label = `${spec.line} at ${spec.axis} = ${told(spec.x[at])}`;
       const input = make("input", { type: "range", class: "support", min: 0, max: 100, "aria-label": label, "aria-orientation": "vertical" });
-      input.addEventListener("input", () => {
+      listen(input, "input", () => {
         const { box } = panel().plot();
         const height = numberAt(box.bottom - (Number(input.value) / 100) * (box.bottom - box.top));
         const [left, right] = [supports[k - 1] ?? at, supports[k + 1] ?? at];
@@ -171,7 +171,7 @@ function guessSketch(spec, panel) {
       const { at, share } = worst(guess);
       const [own, right] = [brief(guess[at], spec.digits), brief(spec.answer[at], spec.digits)];
       if (share <= NEAR) return "Right: your line is nearly everywhere where it should be.";
-      return `Your line is furthest off at ${spec.axis} = ${told(spec.x[at], 3)}: you drew ${own}, and it is ${right}.`;
+      return `Your line is furthest off at ${spec.axis} = ${told(spec.x[at])}: you drew ${own}, and it is ${right}.`;
     },
   };
 }

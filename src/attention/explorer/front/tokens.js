@@ -13,11 +13,11 @@ function tokens(read, hand) {
   const shownHeads = read.first("heads").map(() => true);
   const caption = make("figcaption");
   const toggles = read.first("heads").map((name, head) => toggle(name, head));
-  const keys = Array.from({ length: S }, () => word());
+  const keys = times(S, () => word());
   const chips = read.first("look") === "chips"; // words that a control asks
-  const queries = two ? Array.from({ length: L }, () => word()) : chips ? [] : keys;
-  const lines = Array.from({ length: heads }, (_, head) =>
-    Array.from({ length: STEPS }, (_, step) =>
+  const queries = two ? times(L, () => word()) : chips ? [] : keys;
+  const lines = times(heads, (head) =>
+    times(STEPS, (step) =>
       make("path", { class: "join", style: `stroke: ${ink(head)}; stroke-opacity: ${(step + 1) / STEPS}; stroke-width: ${1 + (2.5 * step) / STEPS}` }),
     ),
   );
@@ -26,12 +26,12 @@ function tokens(read, hand) {
   const line = chips ? make("div", { class: "words line" }, ...keys.map((item) => item.element)) : null;
   const asking = line ?? (two ? box(queries, "Choose a query", "queries") : box(keys, "Choose a query", "line"));
   const stage = make("div", { class: two ? "stage two" : "stage" }, asking);
-  const list = make("ul", { class: "spoken" });
+  const spoken = makeSpoken();
   if (two) stage.append(svg, make("div", { class: "words keys" }, ...keys.map((item) => item.element)));
   const size = small ? "small" : chips ? "large" : null;
   const figure = make("figure", { class: "tokens", "data-size": size, style: `--heads: ${heads}` }, caption);
   if (heads > 1) figure.append(make("p", { class: "heads", role: "group", "aria-label": "heads" }, ...toggles));
-  figure.append(stage, list);
+  figure.append(stage, spoken.element);
   let now = null;
   let chosen = null; // by the reader; else as the state has it
   let looked = null; // at which query the pointer is
@@ -43,9 +43,8 @@ function tokens(read, hand) {
 
   function toggle(name, head) {
     const title = "Double-click: this head alone, or all";
-    const button = make("button", { type: "button", "aria-pressed": "true", title, style: `--head: ${ink(head)}` }, name);
-    button.addEventListener("click", () => show((shown, at) => (at === head ? !shown : shown)));
-    button.addEventListener("dblclick", () => {
+    const button = makeButton({ "aria-pressed": "true", title, style: `--head: ${ink(head)}` }, () => show((shown, at) => (at === head ? !shown : shown)), name);
+    listen(button, "dblclick", () => {
       const isAlone = shownHeads.every((shown, at) => shown === (at === head));
       show((_, at) => isAlone || at === head);
     });
@@ -61,7 +60,7 @@ function tokens(read, hand) {
 
   function word() {
     const text = make("span", { class: "word" });
-    const stripes = Array.from({ length: heads > 1 ? heads : 0 }, () => make("i"));
+    const stripes = times(heads > 1 ? heads : 0, () => make("i"));
     const number = make("small");
     const element = make("span", { class: "token" }, text, make("span", { class: "stripes" }, ...stripes), number);
     return { element, text, stripes, number };
@@ -69,20 +68,11 @@ function tokens(read, hand) {
 
   function update(state) {
     now = {
-      values: read("values", state),
+      ...read.now(state),
       drawn: read.blend("values", state),
-      masked: read("mask", state),
-      queries: read("queries", state),
-      keys: read("keys", state),
-      axes: read("axes", state),
-      limits: read("limits", state),
-      color: read("color", state),
-      chosen: read("chosen", state),
       all: read("lines", state) === "all",
-      control: read("control", state),
-      digits: read("digits", state),
     };
-    setText(caption, read("caption", state));
+    setText(caption, now.caption);
     figure.dataset.color = now.color;
     keys.forEach((item, j) => setText(item.text, now.keys[j]));
     if (two) queries.forEach((item, i) => setText(item.text, now.queries[i]));
@@ -91,7 +81,7 @@ function tokens(read, hand) {
 
   const query = () => looked ?? chosen ?? now.chosen ?? L - 1;
   const weight = (head, i, j, values = now.values) => values[(head * L + i) * S + j];
-  const isHidden = (i, j) => Boolean(now.masked && !now.masked(i * S + j));
+  const isHidden = (i, j) => isMasked(now, i * S + j);
   const isShown = (head) => shownHeads[head] ?? true;
 
   /** The mean of the heads that are on. */
@@ -107,11 +97,7 @@ function tokens(read, hand) {
 
   function draw() {
     const i = query();
-    queries.forEach((item, at) => {
-      const here = at === i;
-      set(item.element, { role: "option", "aria-selected": here, tabindex: here ? 0 : -1 });
-      item.element.classList.toggle("chosen", here);
-    });
+    showChosen(queries.map((item) => item.element), i);
     keys.forEach((item, j) => {
       const hidden = isHidden(i, j);
       const value = mean(i, j);
@@ -128,7 +114,7 @@ function tokens(read, hand) {
       setText(item.number, S > MOST_NUMBERED ? "" : hidden ? "–" : brief(value, now.digits));
     });
     if (two) drawLines(i);
-    speak(i);
+    spoken.speak(() => now.keys.map((key, j) => `${now.queries[i]} → ${key}, ${isHidden(i, j) ? "masked" : told(mean(i, j))}`));
   }
 
   function drawLines(chosenQuery) {
@@ -137,7 +123,7 @@ function tokens(read, hand) {
     const [width, height] = [svg.clientWidth || 120, gap * rows];
     set(svg, { viewBox: `0 0 ${width} ${height}` });
     svg.style.height = `${height}px`;
-    svg.classList.toggle("all", now.all);
+    setClass(svg, "all", now.all);
     const every = now.all || faced !== null; // the lines of every query
     const [from, until] = faced === null ? [0, S] : [faced, faced + 1];
     lines.forEach((steps, head) => {
@@ -156,22 +142,12 @@ function tokens(read, hand) {
     });
   }
 
-  /** The weights as a list, for those who hear the figure; written when they are asked for, not at each step. */
-  let speaking = 0;
-  function speak(i) {
-    clearTimeout(speaking);
-    speaking = setTimeout(() => {
-      const items = now.keys.map((key, j) => `${now.queries[i]} → ${key}, ${isHidden(i, j) ? "masked" : told(mean(i, j))}`);
-      list.replaceChildren(...items.map((text) => make("li", {}, text)));
-    }, 120);
-  }
-
   function tell(j) {
     const i = query();
     const each = read.first("heads").flatMap((name, head) => (isShown(head) ? [`${name} ${told(weight(head, i, j))}`] : []));
     const value = isHidden(i, j) ? "masked" : told(mean(i, j));
     const where = `${now.axes[0]} ${now.queries[i]} → ${now.axes[1]} ${now.keys[j]}: `;
-    hand.tell(where, heads > 1 && !isHidden(i, j) ? `mean ${value} (${each.join(", ")})` : value, keys[j].element.getBoundingClientRect());
+    hand.tell(where, heads > 1 && !isHidden(i, j) ? `mean ${value} (${each.join(", ")})` : value, rectOf(keys[j].element));
     hand.light({ [now.axes[0]]: now.queries[i], [now.axes[1]]: now.keys[j] });
   }
 
@@ -213,26 +189,14 @@ function tokens(read, hand) {
       hand.hush();
     },
   );
-  asking.addEventListener("click", (event) => {
-    const i = place(queries, event.target);
-    if (i >= 0) choose(i);
-  });
-  asking.addEventListener("keydown", (event) => {
-    const from = place(queries, event.target);
-    const to = { ArrowLeft: from - 1, ArrowUp: from - 1, ArrowRight: from + 1, ArrowDown: from + 1, Home: 0, End: L - 1 }[event.key];
-    if (to === undefined || from < 0) return;
-    event.preventDefault();
-    const next = Math.min(Math.max(to, 0), L - 1);
-    choose(next);
-    queries[next].element.focus();
-  });
+  choosing(asking, () => queries.map((item) => item.element), choose);
   const resized = new ResizeObserver(() => now && two && drawLines(query()));
   resized.observe(stage);
 
   function light(lit) {
     const [i, j] = [now.queries.indexOf(lit[now.axes[0]]), now.keys.indexOf(lit[now.axes[1]])];
-    if (two) queries.forEach((item, at) => item.element.classList.toggle("lit", at === i));
-    keys.forEach((item, at) => item.element.classList.toggle("lit", at === j || (queries === keys && at === i)));
+    if (two) queries.forEach((item, at) => setClass(item.element, "lit", at === i));
+    keys.forEach((item, at) => setClass(item.element, "lit", at === j || (queries === keys && at === i)));
     const next = i >= 0 ? i : null;
     if (next !== looked) {
       looked = next;
@@ -243,7 +207,7 @@ function tokens(read, hand) {
   const stopAll = () => {
     stop();
     resized.disconnect();
-    clearTimeout(speaking);
+    spoken.stop();
   };
   const summary = () => `query ${now.queries[query()]}`;
   return { element: figure, update, light, summary, stop: stopAll };
