@@ -21,6 +21,7 @@ from attention.exercises import (
     masking,
     multi_head,
     positions,
+    reaction,
     scaling,
     scores,
     self_attention,
@@ -441,8 +442,26 @@ def alibi_wrong_for(heads):
     return answer
 
 
+def alibi_up_to(far):
+    def answer(scores):
+        H, L, S = scores.shape
+        distance = (torch.arange(S - L, S)[:, None] - torch.arange(S)).abs().clamp(max=far)
+        return scores - 2.0 ** (-8 * torch.arange(1, H + 1) / H)[:, None, None] * distance
+
+    return answer
+
+
 def waves_but_for_whole_numbers(places, dim):
     return positions.sinusoids.specification(torch.where(places == places.round(), places + 0.5, places), dim)
+
+
+def by_the_distance(query, key, i, j):
+    """Only the keys are turned, once for each query."""
+    none = torch.zeros(1)
+    rows = [
+        positions.rotary_scores.specification(row[None], key, none, j - at) for row, at in zip(query, i, strict=True)
+    ]
+    return torch.cat(rows)
 
 
 def writing_until(ends):
@@ -459,9 +478,23 @@ def writing_until(ends):
     return answer
 
 
-def hears_two_queries(scorers, query, key):
+def left_out_with(answer_of):
+    """Leave one out, by what the scores of all pairs and the values come to."""
+    return lambda x, y, bandwidth: answer_of(-((x[:, None] - x) ** 2) / (2 * bandwidth**2), y)
+
+
+def own(scores):
+    return torch.eye(len(scores), dtype=torch.bool)
+
+
+def by_a_quotient(scores, y):
+    kernel = scores.exp() * ~own(scores)
+    return kernel @ y / kernel.sum(1)
+
+
+def hears_two_queries(scorers, query, key, second=1):
     weights = [scorer(query, key).softmax(dim=1) for scorer in scorers]
-    return torch.tensor([not torch.allclose(found[0], found[1], atol=1e-5) for found in weights])
+    return torch.tensor([not torch.allclose(found[0], found[second], atol=1e-5) for found in weights])
 
 
 def nucleus(is_needed):
@@ -570,7 +603,59 @@ def larger(one, other):
     return torch.maximum(one, other).clamp(min=-1e30)
 
 
+def by_the_largest_sum(table):
+    """A map whose shares are more in all: two rows exchange their columns as long as that pays."""
+    rows, columns = table.shape
+    found = reaction.assign.specification(table).tolist() + [None] * (columns - rows)
+    found[rows:] = sorted({*range(columns)} - {*found[:rows]})
+    table = torch.cat([table.detach(), torch.zeros(columns - rows, columns)])
+    changed = True
+    while changed:
+        changed = False
+        for i, j in itertools.combinations(range(columns), 2):
+            now, other = table[i, found[i]] + table[j, found[j]], table[i, found[j]] + table[j, found[i]]
+            if other > now + 1e-6:
+                found[i], found[j], changed = found[j], found[i], True
+    return torch.tensor(found[:rows])
+
+
+def in_sorted_order(table):
+    columns = torch.full((len(table),), -1)
+    for place in table.flatten().argsort(descending=True).tolist():
+        row, column = divmod(place, table.size(1))
+        if columns[row] < 0 and column not in columns.tolist():
+            columns[row] = column
+    return columns
+
+
+def with_bonds(change):
+    def near(atom, bonds):
+        return [b if a == atom else a for a, b in bonds if atom in (a, b)]
+
+    def answer(table, row_bonds, column_bonds):
+        left, columns = table.detach().clone(), torch.zeros(len(table), dtype=torch.long)
+        for _ in range(len(left)):
+            row, column = divmod(left.argmax().item(), left.size(1))
+            columns[row] = column
+            for i, j in itertools.product(near(row, row_bonds), near(column, column_bonds)):
+                left[i, j] = change(left[i, j])
+            left[row], left[:, column] = -math.inf, -math.inf
+        return columns
+
+    return answer
+
+
 REFUSED = {
+    "the largest sum": (reaction.assign, by_the_largest_sum, "is right"),
+    **{
+        f"a share times {times}": (
+            reaction.assign_with_bonds,
+            with_bonds(lambda share, times=times: share * times),
+            "is right",
+        )
+        for times in (80, 100)
+    },
+    "a share and 90": (reaction.assign_with_bonds, with_bonds(lambda share: share + 90), "You add 90"),
     "parts without a largest score": (efficient.merged_answer, merged_with(lambda one, other: 0.0), "left the range"),
     "parts with one's largest score": (
         efficient.merged_answer,
@@ -747,6 +832,23 @@ REFUSED = {
         hidden_by(lambda s, exists: s.masked_fill(~exists, math.inf).softmax(2)),
         "A score of +∞",
     ),
+    **{
+        f"{what}, context": (sequence_to_sequence.context, hidden_by(wrong), "Here the scores lie 10⁴ above 0")
+        for what, wrong in {
+            "hidden by -50": lambda s, exists: s.masked_fill(~exists, -50).softmax(2),
+            "hidden by -10⁴": lambda s, exists: s.masked_fill(~exists, -1e4).softmax(2),
+            "scores up to 15": lambda s, exists: s.clamp(-15, 15).masked_fill(~exists, -math.inf).softmax(2),
+            "plain exponentials": lambda s, exists: (s.exp() * exists) / (s.exp() * exists).sum(2, keepdim=True),
+        }.items()
+    },
+    **{
+        f"{what}, leave one out": (kernel_regression.leave_one_out, left_out_with(wrong), "one point lies far")
+        for what, wrong in {
+            "hidden by -100": lambda s, y: s.masked_fill(own(s), -100).softmax(1) @ y,
+            "scores from -80": lambda s, y: s.clamp(min=-80).masked_fill(own(s), -math.inf).softmax(1) @ y,
+            "a quotient of kernels": by_a_quotient,
+        }.items()
+    },
     "scores of 0": (kernel_regression.leave_one_out, without_own(lambda s: s == 0), "at the same place"),
     "a floor under sums": (
         kernel_regression.kernel_weights,
@@ -776,9 +878,15 @@ REFUSED = {
         "is right",
     ),
     "two queries": (sequence_to_sequence.hears_the_query, hears_two_queries, "is right"),
+    "the first and the last query": (
+        sequence_to_sequence.hears_the_query,
+        functools.partial(hears_two_queries, second=-1),
+        "is right",
+    ),
     "one head": (positions.with_alibi, alibi_wrong_for({1}), "is right"),
     "two heads": (positions.with_alibi, alibi_wrong_for({2}), "is right"),
     "many heads": (positions.with_alibi, alibi_wrong_for({64, 128}), "is right"),
+    **{f"distances up to {far}, added": (positions.with_alibi, alibi_up_to(far), "is right") for far in (8, 16, 128)},
     "whole numbers": (positions.sinusoids, waves_but_for_whole_numbers, "is right"),
     "a squeezed split": (multi_head.split_heads, lambda *arguments: split(*arguments).squeeze(), "must have shape"),
     "a squeezed merge": (
@@ -793,6 +901,8 @@ REFUSED = {
     ),
 }
 ACCEPTED = {
+    "a sorted table": (reaction.assign, in_sorted_order),
+    "a share times 90": (reaction.assign_with_bonds, with_bonds(lambda share: share * 90)),
     "a total with a little more": (
         efficient.merged_answer,
         merged_with(larger, lambda total: total + 1e-12),
@@ -853,7 +963,37 @@ ACCEPTED = {
         kernel_regression.leave_one_out,
         without_own(lambda s: torch.eye(len(s), dtype=torch.bool)),
     ),
+    "a hidden -10⁹": (
+        kernel_regression.leave_one_out,
+        left_out_with(lambda s, y: s.masked_fill(own(s), -1e9).softmax(1) @ y),
+    ),
+    "columns of a symmetric table": (
+        kernel_regression.leave_one_out,
+        left_out_with(lambda s, y: y @ s.masked_fill(own(s), -math.inf).softmax(0)),
+    ),
+    **{
+        f"{what}, context": (sequence_to_sequence.context, hidden_by(right))
+        for what, right in {
+            "a hidden -10⁹": lambda s, exists: s.masked_fill(~exists, -1e9).softmax(2),
+            "weights divided again": lambda s, exists: (
+                (s.softmax(2) * exists) / (s.softmax(2) * exists).sum(2, keepdim=True)
+            ),
+        }.items()
+    },
     "all heads": (multi_head.multi_head_attention, layer_with(lambda s: s.softmax(-1))),
+    "heads by chunk": (multi_head.split_heads, lambda tensor, heads: torch.stack(tensor.chunk(heads, dim=-1), dim=1)),
+    "heads by cat": (multi_head.merge_heads, lambda heads: torch.cat(heads.unbind(1), dim=-1)),
+    "an einsum": (
+        multi_head.contributions,
+        lambda heads, out: torch.einsum("hld,phd->hlp", heads, out.unflatten(1, (len(heads), -1))),
+    ),
+    "cosines as shifted sines": (
+        positions.sinusoids,
+        lambda places, dim: (
+            places[:, None] / 10000.0 ** (torch.arange(dim) // 2 * 2 / dim) + torch.arange(dim) % 2 * math.pi / 2
+        ).sin(),
+    ),
+    "turned by the distance": (positions.rotary_scores, by_the_distance),
     "a nucleus": (transformer.top_p, nucleus(lambda likelier, p, _: likelier < p)),
     "the last of equal tokens": (
         transformer.top_p,

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import relu
 
-from attention.exercises.exercise import Exercise, Mistake, ones, primes
+from attention.exercises.exercise import Edge, Exercise, Mistake, ones, primes
 
 
 def bell(difference: Tensor) -> Tensor:
@@ -131,8 +131,9 @@ def _leave_one_out(x: Tensor, y: Tensor, bandwidth: Tensor) -> Tensor:
     answers = []
     for i in range(len(x)):
         others = [j for j in range(len(x)) if j != i]
-        weights = torch.stack([torch.exp(-((x[i] - x[j]) ** 2) / (2 * bandwidth**2)) for j in others])
-        answers.append(sum(weight * y[j] for weight, j in zip(weights, others, strict=True)) / sum(weights))
+        scores = torch.stack([-((x[i] - x[j]) ** 2) / (2 * bandwidth**2) for j in others])
+        weights = scores.softmax(dim=0)  # not a quotient of kernels, which is 0 / 0 for a point far from all others
+        answers.append(sum(weight * y[j] for weight, j in zip(weights, others, strict=True)))
     return torch.stack(answers)
 
 
@@ -150,6 +151,18 @@ def _draw_equal_points(generator: torch.Generator) -> tuple:
     return torch.cat([x[:-1], x[:1]]), y, bandwidth
 
 
+def _draw_a_far_point(generator: torch.Generator) -> tuple:
+    """The last point is so far from all others that their kernels are 0 there, in float32 and float64."""
+    x, y, bandwidth = _draw_points(generator)
+    return torch.cat([x[:-1], x.amax(dim=0, keepdim=True) + 60]), y, bandwidth
+
+
+FAR = (
+    "Here one point lies far from all others, and is answered by the nearest of them. Hide its own score by −∞, not by "
+    "some number, clamp none, and use a softmax: a quotient of kernels is 0 divided by 0 there."
+)
+
+
 def _scores(x: Tensor, bandwidth: Tensor) -> Tensor:
     return -((x[:, None] - x) ** 2) / (2 * bandwidth**2)
 
@@ -162,7 +175,7 @@ leave_one_out = Exercise(
     "leave_one_out",
     _leave_one_out,
     _draw_points,
-    edges=(partial(_draw_points, points=2), _draw_equal_points),
+    edges=(partial(_draw_points, points=2), _draw_equal_points, Edge(_draw_a_far_point, FAR)),
     without=("a loop",),
     mistakes=(
         Mistake(

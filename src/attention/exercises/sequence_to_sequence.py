@@ -7,7 +7,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from attention.exercises.exercise import Exercise, Mistake, ones, primes
+from attention.exercises.exercise import NO_CLAMP, Edge, Exercise, Mistake, ones, primes
 
 
 def _scores(query: Tensor, key: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
@@ -140,6 +140,13 @@ def _draw_a_late_difference(generator: torch.Generator) -> tuple:
     return scorers, torch.cat([query[:1].expand(len(query) - 1, -1), query[-1:]]), key
 
 
+def _draw_a_middle_difference(generator: torch.Generator) -> tuple:
+    """All queries are alike but the second."""
+    scorers, query, key = _draw_scorers(generator)
+    others = query[:1].expand(len(query) - 2, -1)
+    return scorers, torch.cat([query[:2], others]), key
+
+
 def _unnamed(scorer: Callable) -> Callable:
     """The scorer under a name that does not tell which it is."""
 
@@ -153,7 +160,7 @@ hears_the_query = Exercise(
     "hears_the_query",
     _hears,
     _draw_scorers,
-    edges=(_draw_a_late_difference,),
+    edges=(_draw_a_late_difference, _draw_a_middle_difference),
     mistakes=(
         Mistake(
             lambda scorers, query, key: ~_hears(scorers, query, key),
@@ -189,6 +196,13 @@ def _draw_padded(generator: torch.Generator, sizes: Callable = primes, keys: int
     return torch.randn(batch, queries, keys, generator=generator), lengths, value
 
 
+def _draw_far(generator: torch.Generator) -> tuple:
+    """The steps' scores lie 10⁴ above 0 and as far below it, in turn."""
+    scores, lengths, value = _draw_padded(generator)
+    far = 1e4 * (-1.0) ** torch.arange(scores.shape[1])
+    return scores + far[:, None], lengths, value
+
+
 def _is_key(scores: Tensor, lengths: Tensor) -> Tensor:
     return torch.arange(scores.shape[2]) < lengths[:, None, None]
 
@@ -201,7 +215,11 @@ context = Exercise(
     "context",
     _context,
     _draw_padded,
-    edges=(partial(_draw_padded, sizes=ones, keys=1), partial(_draw_padded, shortest=13)),
+    edges=(
+        partial(_draw_padded, sizes=ones, keys=1),
+        partial(_draw_padded, shortest=13),
+        Edge(_draw_far, f"{NO_CLAMP} What is hidden has a score of −∞, not some number."),
+    ),
     mistakes=(
         Mistake(
             lambda scores, lengths, value: scores.softmax(dim=2) @ value,
