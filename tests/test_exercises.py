@@ -441,8 +441,26 @@ def alibi_wrong_for(heads):
     return answer
 
 
+def alibi_up_to(far):
+    def answer(scores):
+        H, L, S = scores.shape
+        distance = (torch.arange(S - L, S)[:, None] - torch.arange(S)).abs().clamp(max=far)
+        return scores - 2.0 ** (-8 * torch.arange(1, H + 1) / H)[:, None, None] * distance
+
+    return answer
+
+
 def waves_but_for_whole_numbers(places, dim):
     return positions.sinusoids.specification(torch.where(places == places.round(), places + 0.5, places), dim)
+
+
+def by_the_distance(query, key, i, j):
+    """Only the keys are turned, once for each query."""
+    none = torch.zeros(1)
+    rows = [
+        positions.rotary_scores.specification(row[None], key, none, j - at) for row, at in zip(query, i, strict=True)
+    ]
+    return torch.cat(rows)
 
 
 def writing_until(ends):
@@ -815,6 +833,7 @@ REFUSED = {
     "one head": (positions.with_alibi, alibi_wrong_for({1}), "is right"),
     "two heads": (positions.with_alibi, alibi_wrong_for({2}), "is right"),
     "many heads": (positions.with_alibi, alibi_wrong_for({64, 128}), "is right"),
+    **{f"distances up to {far}, added": (positions.with_alibi, alibi_up_to(far), "is right") for far in (8, 16, 128)},
     "whole numbers": (positions.sinusoids, waves_but_for_whole_numbers, "is right"),
     "a squeezed split": (multi_head.split_heads, lambda *arguments: split(*arguments).squeeze(), "must have shape"),
     "a squeezed merge": (
@@ -907,6 +926,19 @@ ACCEPTED = {
         }.items()
     },
     "all heads": (multi_head.multi_head_attention, layer_with(lambda s: s.softmax(-1))),
+    "heads by chunk": (multi_head.split_heads, lambda tensor, heads: torch.stack(tensor.chunk(heads, dim=-1), dim=1)),
+    "heads by cat": (multi_head.merge_heads, lambda heads: torch.cat(heads.unbind(1), dim=-1)),
+    "an einsum": (
+        multi_head.contributions,
+        lambda heads, out: torch.einsum("hld,phd->hlp", heads, out.unflatten(1, (len(heads), -1))),
+    ),
+    "cosines as shifted sines": (
+        positions.sinusoids,
+        lambda places, dim: (
+            places[:, None] / 10000.0 ** (torch.arange(dim) // 2 * 2 / dim) + torch.arange(dim) % 2 * math.pi / 2
+        ).sin(),
+    ),
+    "turned by the distance": (positions.rotary_scores, by_the_distance),
     "a nucleus": (transformer.top_p, nucleus(lambda likelier, p, _: likelier < p)),
     "the last of equal tokens": (
         transformer.top_p,

@@ -87,6 +87,10 @@ split_heads = Exercise(
             "Every one of your heads has the whole width. Each gets E / H columns of its own.",
         ),
         Mistake(
+            lambda tensor, heads: tensor.unflatten(-1, (heads, -1)).transpose(0, 1),
+            "You exchange the batch and the tokens. With a batch in front, L and H are dimensions 1 and 2.",
+        ),
+        Mistake(
             lambda tensor, heads: tensor.unflatten(-1, (heads, -1)).transpose(1, 3),
             "You exchange L and D, and your shape is (B, D, H, L). It is L and H that change places.",
         ),
@@ -126,6 +130,11 @@ merge_heads = Exercise(
         Mistake(
             lambda heads: heads.transpose(1, 2),
             "The heads stand beside the tokens now, (B, L, H, D). Make one row of H · D numbers of the last two.",
+        ),
+        Mistake(
+            lambda heads: heads.transpose(0, 1).flatten(1),
+            "That merges heads without a batch. With one in front, H and L are dimensions 1 and 2, and the last two "
+            "dimensions are merged after the transpose.",
         ),
         Mistake(
             lambda heads: heads.transpose(1, 2).view(len(heads), heads.size(2), -1),
@@ -229,6 +238,11 @@ def _with_plain_exponentials(tokens, in_proj_weight, out_weight, heads):
     exponentials = (query @ key.mT / math.sqrt(query.size(-1))).exp()
     found = exponentials / exponentials.sum(dim=-1, keepdim=True) @ value
     return found.transpose(1, 2).flatten(2) @ out_weight.T
+
+
+def _across_the_batch(tokens, in_proj_weight, out_weight, heads):
+    one_text = tokens.flatten(0, 1).unsqueeze(0)
+    return _attended(one_text, in_proj_weight, out_weight, heads).unflatten(1, tokens.shape[:2]).squeeze(0)
 
 
 def _added(found: Tensor) -> Tensor:
@@ -353,6 +367,14 @@ multi_head_attention = Exercise(
             "for all keys, one for all values; each of these is cut into heads.",
         ),
         Mistake(
+            lambda *layer: _attended(*layer[:3], layer[0].size(2) // layer[3]),
+            "You cut the width into (D, H), which makes D heads of H numbers. Cut it into (H, D).",
+        ),
+        Mistake(
+            _across_the_batch,
+            "Tokens of different texts attend to each other. Let the batch stand in front, as a dimension of its own.",
+        ),
+        Mistake(
             lambda *layer: _attended(*layer[:3], 1),
             "This is one head of the whole width. Split the queries, keys and values into heads first.",
         ),
@@ -438,6 +460,10 @@ pack_heads = Exercise(
         Mistake(
             lambda to_query, to_key, to_value: torch.cat([_stored(each) for each in (to_key, to_query, to_value)]),
             "Queries and keys are exchanged: the rows are W_q's, then W_k's, then W_v's.",
+        ),
+        Mistake(
+            lambda to_query, to_key, to_value: torch.cat([_stored(each) for each in (to_value, to_key, to_query)]),
+            "Queries and values are exchanged: the rows are W_q's, then W_k's, then W_v's.",
         ),
         Mistake(
             lambda to_query, to_key, to_value: torch.cat([_stored(each) for each in (to_query, to_value, to_key)]),

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from attention.exercises.exercise import Exercise, Mistake, ones, primes
+from attention.masks import causal_mask
 
 BASE = 10000.0
 
@@ -37,6 +38,11 @@ def _draw_one_position(generator: torch.Generator) -> tuple:
 def _waves(positions: Tensor, dim: int, step: float = 2.0) -> Tensor:
     """The angles (L, dim / 2); with another step, of other wavelengths."""
     return positions[:, None] / BASE ** (step * torch.arange(dim // 2) / dim)
+
+
+def _to_the_base(positions: Tensor, dim: int) -> Tensor:
+    """The angles of waves whose last is the base times as long as the first; one pair is the first."""
+    return positions[:, None] / BASE ** (torch.arange(dim // 2) / max(dim // 2 - 1, 1))
 
 
 def _paired(first: Tensor, second: Tensor) -> Tensor:
@@ -70,6 +76,10 @@ sinusoids = Exercise(
         Mistake(
             lambda positions, dim: _paired(_waves(positions, dim, 1.0).sin(), _waves(positions, dim, 1.0).cos()),
             "Your exponents are i/dim, and should be 2i/dim: the wavelengths would end at the root of the base.",
+        ),
+        Mistake(
+            lambda positions, dim: _paired(_to_the_base(positions, dim).sin(), _to_the_base(positions, dim).cos()),
+            "Your exponents go up to 1, from pair to pair by 1/(dim/2 − 1), as in some programs. Here they are 2i/dim.",
         ),
         Mistake(
             lambda positions, dim: _paired(_waves(positions, dim, -2.0).sin(), _waves(positions, dim, -2.0).cos()),
@@ -160,6 +170,23 @@ rotary_scores = Exercise(
             "Your pairs are the columns 2i and 2i + 1. That is the other layout: here i and i + D/2 are a pair.",
         ),
         Mistake(
+            lambda query, key, i, j: _scores(_mixed(query, i), _mixed(key, j)),
+            "You mix the two layouts: your angles are repeated for neighbours, 2i and 2i + 1, and your columns are "
+            "paired as halves. Lay the angles side by side twice.",
+        ),
+        Mistake(
+            lambda query, key, i, j: _scores(_turn(query, _numbers(query)), _turn(key, _numbers(key))),
+            "You number the rows 0, 1, 2, …. Their positions are given, `i` and `j`.",
+        ),
+        Mistake(
+            lambda query, key, i, j: _scores(_turn(query, i), _turn(key, j)) * math.sqrt(2),
+            "You divide by the root of the number of pairs, D/2. A score has D products: divide by the root of D.",
+        ),
+        Mistake(
+            lambda query, key, i, j: _scores(_turn(query, i), _turn(key, j)) / math.sqrt(query.size(1)),
+            "You divide by the width D: take its root.",
+        ),
+        Mistake(
             lambda query, key, i, j: _scores(_turn(query, i, 1.0), _turn(key, j, 1.0)),
             "Your exponents are i/D, and should be 2i/D.",
         ),
@@ -189,6 +216,16 @@ def _mirrored(x: Tensor, positions: Tensor) -> Tensor:
     return torch.cat([a * angles.cos() + b * angles.sin(), a * angles.sin() + b * angles.cos()], dim=1)
 
 
+def _numbers(x: Tensor) -> Tensor:
+    return torch.arange(float(len(x)))
+
+
+def _mixed(x: Tensor, positions: Tensor) -> Tensor:
+    angles = _waves(positions, x.size(1)).repeat_interleave(2, dim=1)
+    a, b = x.chunk(2, dim=1)
+    return x * angles.cos() + torch.cat([-b, a], dim=1) * angles.sin()
+
+
 def _with_alibi(scores: Tensor) -> Tensor:
     heads, queries, keys = scores.shape
     result = []
@@ -210,7 +247,7 @@ def _draw_shape(generator: torch.Generator, shape: tuple[int, int, int]) -> tupl
     return (torch.randn(shape, generator=generator),)
 
 
-SHAPES = (1, 3, 5), (2, 1, 7), (8, 3, 3), (64, 2, 3), (1, 1, 1)  # of edges: few heads and many, one query, no cache
+SHAPES = (1, 3, 5), (2, 1, 7), (8, 3, 3), (64, 2, 3), (1, 1, 1), (2, 3, 200)  # few heads, many, one query, far keys
 
 
 def _lowered(scores: Tensor, *, slopes: Tensor | None = None, offset: int | None = None, sign: float = -1.0) -> Tensor:
@@ -236,6 +273,11 @@ def _later_as_they_were(scores: Tensor) -> Tensor:
     return torch.minimum(_signed(scores), scores)
 
 
+def _without_later_keys(scores: Tensor) -> Tensor:
+    queries, keys = scores.shape[1:]
+    return _lowered(scores).masked_fill(~causal_mask(queries, keys, offset=keys - queries), -math.inf)
+
+
 with_alibi = Exercise(
     "with_alibi",
     _with_alibi,
@@ -245,6 +287,14 @@ with_alibi = Exercise(
         Mistake(
             lambda scores: _lowered(scores, offset=0),
             "Your first query stands at position 0. The queries are the *last* L of S tokens: query 0 is at S − L.",
+        ),
+        Mistake(
+            lambda scores: _lowered(scores, offset=scores.size(2) - scores.size(1) + 1),
+            "Your queries stand one position too late: query 0 is at S − L.",
+        ),
+        Mistake(
+            lambda scores: _lowered(scores, offset=scores.size(2) - scores.size(1) - 1),
+            "Your queries stand one position too early: query 0 is at S − L.",
         ),
         Mistake(
             lambda scores: _lowered(scores, sign=1.0),
@@ -265,6 +315,14 @@ with_alibi = Exercise(
         Mistake(
             lambda scores: _lowered(scores, slopes=_slopes(scores.size(0)).flip(0)),
             "Your slopes come in the opposite order: the first head has the largest.",
+        ),
+        Mistake(
+            lambda scores: _lowered(scores, slopes=2.0 ** (-8 / torch.arange(1, scores.size(0) + 1))),
+            "Your slopes are 2^(−8/h), and rise from head to head. Head h, counted from 1, has 2^(−8h/H).",
+        ),
+        Mistake(
+            _without_later_keys,
+            "You hide the keys after the query. No mask is asked for: lower their scores by the distance too.",
         ),
         Mistake(
             _signed,

@@ -1,11 +1,12 @@
 """The exercises of chapter 13, a real model: from a table of shares to a map of atoms."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from attention.exercises.exercise import Exercise, Mistake
+from attention.exercises.exercise import Edge, Exercise, Mistake
 
 TIMES = 90
 Bonds = Sequence[tuple[int, int]]
@@ -54,6 +55,21 @@ def _row_is_kept(table: Tensor) -> Tensor:
     return columns
 
 
+def _rows_in_the_order_of_their_largest(table: Tensor) -> Tensor:
+    left, columns = table.detach().clone(), torch.zeros(len(table), dtype=torch.long)
+    for row in table.max(dim=1).values.argsort(descending=True).tolist():
+        columns[row] = left[row].argmax()
+        left[:, columns[row]] = -1
+    return columns
+
+
+def _draw_greed_that_costs(generator: torch.Generator) -> tuple:
+    """Both rows want one column; the shares chosen are more in all if the second row gets it."""
+    table = torch.tensor([[0.60, 0.39, 0.01], [0.58, 0.30, 0.12]])
+    rows, columns = torch.randperm(2, generator=generator), torch.randperm(3, generator=generator)
+    return (table[rows][:, columns],)
+
+
 NEEDS_ALL = "Each row takes its own largest entry here, so two rows may take one column. Strike out what is taken."
 IN_ORDER = "The rows are served in their order here. Take the largest entry of the whole table first."
 
@@ -61,7 +77,14 @@ assign = Exercise(
     "assign",
     _greedy,
     _draw,
-    edges=(lambda generator: (_table(generator, 1, 1),), lambda generator: (_table(generator, 5, 5),)),
+    edges=(
+        lambda generator: (_table(generator, 1, 1),),
+        lambda generator: (_table(generator, 5, 5),),
+        Edge(
+            _draw_greed_that_costs,
+            "The largest sum is not asked for: take the largest entry first, whatever it costs the other rows.",
+        ),
+    ),
     mistakes=(
         Mistake(lambda table: table.argmax(dim=1), NEEDS_ALL),
         Mistake(_row_by_row, IN_ORDER),
@@ -72,6 +95,10 @@ assign = Exercise(
         Mistake(
             _row_is_kept,
             "A row that has its column has to be struck out too, or it takes another one.",
+        ),
+        Mistake(
+            _rows_in_the_order_of_their_largest,
+            "You set the order of the rows before the first strike. After each strike look for the largest entry anew.",
         ),
     ),
 )
@@ -87,12 +114,21 @@ def _draw_with_bonds(generator: torch.Generator) -> tuple:
     return _table(generator, rows, columns), _bonds(generator, rows), _bonds(generator, columns)
 
 
+def _draw_one_bond(generator: torch.Generator, share: float) -> tuple:
+    """A choice for the first atom, and a share for its neighbour that comes near another one's, 0.9, when it is
+    multiplied."""
+    table = torch.tensor([[0.95, 0.03, 0.02], [0.1 - share, share, 0.9]])
+    rows, columns = torch.randperm(2, generator=generator), torch.randperm(3, generator=generator)
+    places = columns.argsort()[:2].sort().values  # where the first two columns went
+    return table[rows][:, columns], [(0, 1)], [tuple(places.tolist())]
+
+
 def _near(atom: int, bonds: Bonds) -> list[int]:
     return [b if a == atom else a for a, b in bonds if atom in (a, b)]
 
 
-def _multiplies(pairs: Callable) -> Callable:
-    """A greedy map in which a choice multiplies other entries than it should."""
+def _multiplies(pairs: Callable, change: Callable = lambda entries: entries * TIMES) -> Callable:
+    """A greedy map in which a choice changes other entries than it should, or otherwise."""
 
     def answer(table: Tensor, row_bonds: Bonds, column_bonds: Bonds) -> Tensor:
         left, columns = table.detach().clone(), torch.zeros(len(table), dtype=torch.long)
@@ -102,7 +138,7 @@ def _multiplies(pairs: Callable) -> Callable:
             near = torch.zeros_like(left, dtype=torch.bool)
             for i, j in pairs(left.shape, row, column, row_bonds, column_bonds):
                 near[i, j] = True
-            left[near] *= TIMES
+            left[near] = change(left[near])
             left[row], left[:, column] = -torch.inf, -torch.inf
         return columns
 
@@ -118,15 +154,25 @@ def _rows_alone(shape: tuple, row: int, column: int, row_bonds: Bonds, column_bo
     return [(i, j) for i in _near(row, row_bonds) for j in range(shape[1])]
 
 
+def _both(shape: tuple, row: int, column: int, row_bonds: Bonds, column_bonds: Bonds) -> list[tuple[int, int]]:
+    return [(i, j) for i in _near(row, row_bonds) for j in _near(column, column_bonds)]
+
+
 def _one_way(shape: tuple, row: int, column: int, row_bonds: Bonds, column_bonds: Bonds) -> list[tuple[int, int]]:
     return [(i, j) for a, i in row_bonds if a == row for b, j in column_bonds if b == column]
 
+
+BY_90 = "A choice multiplies the entries between its neighbours by 90: a very small one stays behind, a larger one wins."
 
 assign_with_bonds = Exercise(
     "assign_with_bonds",
     _greedy,
     _draw_with_bonds,
-    edges=(lambda generator: (_table(generator, 1, 1), [], []),),
+    edges=(
+        lambda generator: (_table(generator, 1, 1), [], []),
+        Edge(partial(_draw_one_bond, share=0.0094), BY_90),
+        Edge(partial(_draw_one_bond, share=0.0106), BY_90),
+    ),
     mistakes=(
         Mistake(
             lambda table, row_bonds, column_bonds: _greedy(table),
@@ -144,6 +190,10 @@ assign_with_bonds = Exercise(
         Mistake(
             _multiplies(_one_way),
             "A bond (a, b) makes b a neighbour of a, and a a neighbour of b.",
+        ),
+        Mistake(
+            _multiplies(_both, lambda entries: entries + TIMES),
+            "You add 90 to the entries between the neighbours. Multiply them by it.",
         ),
     ),
 )
