@@ -162,7 +162,9 @@ def _one_way(shape: tuple, row: int, column: int, row_bonds: Bonds, column_bonds
     return [(i, j) for a, i in row_bonds if a == row for b, j in column_bonds if b == column]
 
 
-BY_90 = "A choice multiplies the entries between its neighbours by 90: a very small one stays behind, a larger one wins."
+BY_90 = (
+    "A choice multiplies the entries between its neighbours by 90: a very small one stays behind, a larger one wins."
+)
 
 assign_with_bonds = Exercise(
     "assign_with_bonds",
