@@ -21,6 +21,7 @@ from attention.exercises import (
     masking,
     multi_head,
     positions,
+    reaction,
     scaling,
     scores,
     self_attention,
@@ -602,7 +603,59 @@ def larger(one, other):
     return torch.maximum(one, other).clamp(min=-1e30)
 
 
+def by_the_largest_sum(table):
+    """A map whose shares are more in all: two rows exchange their columns as long as that pays."""
+    rows, columns = table.shape
+    found = reaction.assign.specification(table).tolist() + [None] * (columns - rows)
+    found[rows:] = sorted({*range(columns)} - {*found[:rows]})
+    table = torch.cat([table.detach(), torch.zeros(columns - rows, columns)])
+    changed = True
+    while changed:
+        changed = False
+        for i, j in itertools.combinations(range(columns), 2):
+            now, other = table[i, found[i]] + table[j, found[j]], table[i, found[j]] + table[j, found[i]]
+            if other > now + 1e-6:
+                found[i], found[j], changed = found[j], found[i], True
+    return torch.tensor(found[:rows])
+
+
+def in_sorted_order(table):
+    columns = torch.full((len(table),), -1)
+    for place in table.flatten().argsort(descending=True).tolist():
+        row, column = divmod(place, table.size(1))
+        if columns[row] < 0 and column not in columns.tolist():
+            columns[row] = column
+    return columns
+
+
+def with_bonds(change):
+    def near(atom, bonds):
+        return [b if a == atom else a for a, b in bonds if atom in (a, b)]
+
+    def answer(table, row_bonds, column_bonds):
+        left, columns = table.detach().clone(), torch.zeros(len(table), dtype=torch.long)
+        for _ in range(len(left)):
+            row, column = divmod(left.argmax().item(), left.size(1))
+            columns[row] = column
+            for i, j in itertools.product(near(row, row_bonds), near(column, column_bonds)):
+                left[i, j] = change(left[i, j])
+            left[row], left[:, column] = -math.inf, -math.inf
+        return columns
+
+    return answer
+
+
 REFUSED = {
+    "the largest sum": (reaction.assign, by_the_largest_sum, "is right"),
+    **{
+        f"a share times {times}": (
+            reaction.assign_with_bonds,
+            with_bonds(lambda share, times=times: share * times),
+            "is right",
+        )
+        for times in (80, 100)
+    },
+    "a share and 90": (reaction.assign_with_bonds, with_bonds(lambda share: share + 90), "You add 90"),
     "parts without a largest score": (efficient.merged_answer, merged_with(lambda one, other: 0.0), "left the range"),
     "parts with one's largest score": (
         efficient.merged_answer,
@@ -848,6 +901,8 @@ REFUSED = {
     ),
 }
 ACCEPTED = {
+    "a sorted table": (reaction.assign, in_sorted_order),
+    "a share times 90": (reaction.assign_with_bonds, with_bonds(lambda share: share * 90)),
     "a total with a little more": (
         efficient.merged_answer,
         merged_with(larger, lambda total: total + 1e-12),

@@ -397,6 +397,22 @@ def test_a_choice_is_answered_by_the_figure():
     assert prediction(choice("Who wins?", WORDS, largest, at={"temperature": 0.5}))["answer"] == "the"
 
 
+def test_a_choice_knows_the_whole_state_that_it_starts_from():
+    where = {"at": {"temperature": 4.0}, "before": {"temperature": 1.0}}
+    assert prediction(choice("Who wins?", WORDS, largest, **where))["before"] == {"temperature": 1.0}
+    assert "before" not in prediction(choice("Who wins?", WORDS, largest, at={"temperature": 4.0}))
+
+
+def test_small_numbers_are_told_where_a_map_has_no_fixed_decimals():
+    page = explore(lambda: heatmap([[4.5e-5, 0.25]], digits=None))._repr_mimebundle_()["text/html"]
+    assert ">4.5e−05<" in page
+    assert ">0.25<" in page
+
+
+def test_ringed_cells_are_places():
+    assert heatmap(SQUARE, ringed=[(0, 1), (2, 2)]).words["ringed"] == [[0, 1], [2, 2]]
+
+
 def test_a_choice_about_words_names_no_rows():
     """In a panel of tokens, ``rows`` is how many there are."""
 
@@ -669,6 +685,7 @@ BAD_HANDLES = {
         "choosing a column sets the control 'u': it must have 3 states, one for each column, found no such control",
     ),
     "three axes": (lambda: heatmap(SQUARE, control=("a", "b", "c")), "control must name at most 2, one for each axis"),
+    "no such ringed cell": (lambda: heatmap(SQUARE, ringed=[(0, 3)]), "ringed must lie between 0 and 2, found 3"),
     "no such column": (lambda: heatmap(SQUARE, column=3), "column must lie between 0 and 2, found 3"),
 }
 

@@ -126,6 +126,22 @@ def test_the_controls_wait(show, kind):
     assert not page.locator(".controls").evaluate("box => box.inert")
 
 
+@pytest.mark.parametrize(
+    ("caption", "asked"),
+    [
+        ("Banana leads", choice("Who leads?", ["apple", "Banana"], leader, **HOT)),
+        ("banana: 0.57", cell("Which is the largest?", **HOT)),
+        ("banana: 0.57", marker("How much for banana?", bar=1, **HOT)),
+    ],
+)
+def test_a_caption_that_has_the_answer_in_it_is_hidden_though_nothing_changes_it(show, caption, asked):
+    page = show(explore(lambda heat=1.0: bars(weights(heat), NAMES, caption=caption), predict=asked, heat=HEATS))
+    assert page.evaluate(FAINTER) == [caption]
+    assert caption not in spoken(page)
+    page.locator(".choices .quiet").click()
+    assert page.evaluate(FAINTER) == []
+
+
 # ------------------------------------------------------------------------------------------------ answered
 
 
@@ -297,6 +313,44 @@ def test_several_largest_bars_are_all_right(show):
         page = show(explore(flat, predict=cell("Which?", at={"heat": 0.5}), heat=HEATS))
         page.get_by_role("button", name=name).click()
         assert verdict(page) == "Right. The largest are apple and banana: 1.00."
+
+
+IN_SIGHT = """(part) => {
+    const {top, bottom} = document.querySelector(part).getBoundingClientRect();
+    return top >= -1 && bottom <= innerHeight + 1;
+}"""
+
+
+@pytest.mark.parametrize(("height", "seen"), [(900, [True, True]), (330, [False, True])], ids=["both", "panel"])
+def test_an_answer_brings_its_panel_into_sight_and_the_verdict_where_there_is_room(show, height, seen):
+    """The panel that was asked about stands below a tall one."""
+
+    def below(heat=1.0):
+        return [heatmap(torch.full((14, 9), heat)), in_bars(heat)]
+
+    ask = choice("Who leads?", NAMES, leader, panel=1, **HOT)
+    space = '<p style="height: 400px">text</p>'
+    page = show(space, explore(below, predict=ask, heat=HEATS), space * 3)
+    page.set_viewport_size({"width": 1280, "height": height})
+    page.get_by_role("button", name="banana").click()
+    page.wait_for_function(IN_SIGHT, arg=".panel-bars")
+    assert [page.evaluate(IN_SIGHT, part) for part in (".verdict", ".panel-bars")] == seen
+
+
+def test_the_state_before_stays_in_sight_beside_the_answer(show):
+    ask = choice("Who leads?", NAMES, leader, before={"heat": 0.5}, **HOT)
+    page = show(explore(lambda heat=1.0: [in_bars(heat), in_words(heat)], predict=ask, heat=HEATS))
+    assert page.locator("[data-pinned]").count() == 0
+    assert page.locator(".pinned").inner_text() == ""
+    page.get_by_role("button", name="chair").click()
+    assert page.locator(".pinned").inner_text() == "before: heat = 0.5"
+    assert page.locator(".bar[data-pinned]").count() == 3
+    assert page.locator(".token small").all_inner_texts() == ["0.72 → 0.27", "0.27 → 0.57", "0.01 → 0.16"]
+    page.get_by_role("button", name="ask me again").click()
+    assert page.locator("[data-pinned]").count() == 0
+    page.get_by_role("button", name="chair").click()
+    page.get_by_role("button", name="unpin").click()
+    assert page.locator(".token small").all_inner_texts() == ["0.27", "0.57", "0.16"]
 
 
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])

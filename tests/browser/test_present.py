@@ -198,6 +198,27 @@ def test_a_map_of_many_rows_is_made_to_fit(show):
     assert page.evaluate(CUT) == []
 
 
+def test_a_small_picture_whose_line_is_dragged_keeps_its_numbers(show):
+    """They stand lower there, below the handle, and what stands out of a picture's stage is cut."""
+
+    def emerging(step=0):
+        now = {"moments": {"now": step}, "handle": ("now", "step"), "axes": ("step", ""), "caption": "A loss"}
+        pictures = [curves(range(5), {"loss": [4, 3, 2, 1, 0]}, **now), heatmap(torch.eye(9), caption="One")]
+        return [pictures, heatmap(torch.eye(10, 19), caption="Another")]
+
+    page = show(explore(emerging, title="Emerging", name="emerging", step=(0, 4)))
+    page.set_viewport_size(SCREEN)
+    page.get_by_role("button", name="present").click()
+    page.wait_for_selector(".presented")
+    wait(page)
+    assert page.evaluate(CUT) == []
+    stage = page.locator(".stage").bounding_box()
+    numbers = [text.bounding_box() for text in page.locator(".frame text").all()]
+    assert max(box["y"] + box["height"] for box in numbers) <= stage["y"] + stage["height"] + 1
+    maps = [each.bounding_box() for each in page.locator(".panel-heatmap").all()]
+    assert maps[1]["width"] > 1.9 * maps[0]["width"], "below small multiples a map has the whole width"
+
+
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_a_chapter_opens_as_its_figures_readable_from_afar(browser, chapter):
     window = browser.new_context(viewport=SCREEN, reduced_motion="reduce")  # a truth that grows is seen elsewhere

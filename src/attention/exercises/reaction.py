@@ -63,11 +63,28 @@ def _rows_in_the_order_of_their_largest(table: Tensor) -> Tensor:
     return columns
 
 
-def _draw_greed_that_costs(generator: torch.Generator) -> tuple:
-    """Both rows want one column; the shares chosen are more in all if the second row gets it."""
-    table = torch.tensor([[0.60, 0.39, 0.01], [0.58, 0.30, 0.12]])
-    rows, columns = torch.randperm(2, generator=generator), torch.randperm(3, generator=generator)
-    return (table[rows][:, columns],)
+def _normalised_anew(table: Tensor) -> Tensor:
+    left, columns = table.detach().clone(), torch.zeros(len(table), dtype=torch.long)
+    for _ in range(len(left)):
+        sums = left.sum(dim=1, keepdim=True)
+        row, column = divmod((left / sums.where(sums > 0, 1)).argmax().item(), left.size(1))
+        columns[row] = column
+        left[row], left[:, column] = 0, 0
+    return columns
+
+
+def _shuffled(generator: torch.Generator, rows: list[list[float]]) -> tuple:
+    table = torch.tensor(rows)
+    row, column = (torch.randperm(size, generator=generator) for size in table.shape)
+    return (table[row][:, column],)
+
+
+# The largest sum of shares gives the first column to the second row.
+GREED_COSTS = [[0.60, 0.39, 0.01], [0.58, 0.30, 0.12]]
+# Once the first column is taken, the third row has more to give than the second, whose largest entry was larger …
+ORDER_TURNS = [[0.70, 0.20, 0.06, 0.04], [0.65, 0.05, 0.16, 0.14], [0.10, 0.30, 0.50, 0.10]]
+# … but here it has less, if what is left of each row is divided by its sum.
+SUMS_TURN_IT = [[0.70, 0.20, 0.10], [0.60, 0.30, 0.10], [0.05, 0.50, 0.45]]
 
 
 NEEDS_ALL = "Each row takes its own largest entry here, so two rows may take one column. Strike out what is taken."
@@ -81,9 +98,11 @@ assign = Exercise(
         lambda generator: (_table(generator, 1, 1),),
         lambda generator: (_table(generator, 5, 5),),
         Edge(
-            _draw_greed_that_costs,
+            partial(_shuffled, rows=GREED_COSTS),
             "The largest sum is not asked for: take the largest entry first, whatever it costs the other rows.",
         ),
+        partial(_shuffled, rows=ORDER_TURNS),
+        partial(_shuffled, rows=SUMS_TURN_IT),
     ),
     mistakes=(
         Mistake(lambda table: table.argmax(dim=1), NEEDS_ALL),
@@ -99,6 +118,10 @@ assign = Exercise(
         Mistake(
             _rows_in_the_order_of_their_largest,
             "You set the order of the rows before the first strike. After each strike look for the largest entry anew.",
+        ),
+        Mistake(
+            _normalised_anew,
+            "You divide each row by what is left in it, as RXNMapper's program does. Here the entries stay.",
         ),
     ),
 )
@@ -162,9 +185,7 @@ def _one_way(shape: tuple, row: int, column: int, row_bonds: Bonds, column_bonds
     return [(i, j) for a, i in row_bonds if a == row for b, j in column_bonds if b == column]
 
 
-BY_90 = (
-    "A choice multiplies the entries between its neighbours by 90: a very small one stays behind, a larger one wins."
-)
+BY_90 = "A choice multiplies the entries between its neighbours by 90: a very small one stays behind."
 
 assign_with_bonds = Exercise(
     "assign_with_bonds",
@@ -172,8 +193,8 @@ assign_with_bonds = Exercise(
     _draw_with_bonds,
     edges=(
         lambda generator: (_table(generator, 1, 1), [], []),
-        Edge(partial(_draw_one_bond, share=0.0094), BY_90),
-        Edge(partial(_draw_one_bond, share=0.0106), BY_90),
+        lambda generator: (*_shuffled(generator, SUMS_TURN_IT), [], []),
+        *(Edge(partial(_draw_one_bond, share=share), BY_90) for share in (0.001, 0.0094, 0.0106)),
     ),
     mistakes=(
         Mistake(

@@ -199,7 +199,8 @@ class Explorer:
         limits = states[place][self._predict.panel].words.get("limits")
         fields = packed[self._predict.panel]["fields"]
         limits = limits or (fields["limits"]["items"][0] if "limits" in fields else None)
-        return {"predict": self._predict.payload(states[place], state, limits)}
+        before = {"before": state | self._checked(self._predict.before)} if self._predict.before else {}
+        return {"predict": self._predict.payload(states[place], state, limits) | before}
 
     def _page(self) -> str:
         """The static form, which opens in the present state."""

@@ -1,6 +1,7 @@
 """The front end: some small JavaScript files and stylesheets, one a panel, joined in order."""
 
 import re
+from collections import Counter
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "front"
@@ -47,6 +48,8 @@ STYLES = (
     "present",
 )
 
+NAMES = "abcdefghijklmnop"  # of the commonest lengths, in the stylesheet
+
 # How a page says that it is dark: the book, JupyterLab, Colab.
 DARK = ('[data-theme="dark"]', '[data-jp-theme-light="false"]', 'html[theme="dark"]')
 
@@ -70,7 +73,12 @@ def stylesheet() -> str:
     grown = re.sub(r"(?<![\w.])(-?[\d.]+)rem\b", r"calc(\1*var(--r))", "\n".join(styles)).replace(
         "calc(1*var(--r))", "var(--r)"
     )
-    return "\n".join([palette, without_light_dark(palette), grown])
+    counted = Counter(re.findall(r"calc\([\d.]+\*var\(--r\)\)", grown))
+    lengths = dict(zip(NAMES, (length for length, _ in counted.most_common(len(NAMES))), strict=False))
+    for name, length in lengths.items():
+        grown = grown.replace(length, f"var(--{name})")
+    named = "".join(f"--{name}: {length};" for name, length in lengths.items())
+    return "\n".join([palette, without_light_dark(palette), f":root, .attention-explorer {{{named}}}", grown])
 
 
 def without_light_dark(palette: str) -> str:

@@ -88,9 +88,10 @@ def _matrix(kind: str, words: dict[str, Any], sides: list[str], tops: list[str],
     return _wrap(kind, words["caption"], lines)
 
 
-def _cell(value: float, visible: bool, digits: int) -> str:
+def _cell(value: float, visible: bool, digits: int | None) -> str:
     exact = _exact(value)
-    shown = f"{value:.{digits}f}".replace("-", "−") if np.isfinite(value) else _shown(value)
+    written = np.isfinite(value) and digits is not None
+    shown = f"{value:.{digits}f}".replace("-", "−") if written else _shown(value)
     return f'<td data-value="{exact}">{shown}</td>' if visible else f'<td data-value="{exact}" data-masked></td>'
 
 

@@ -24,6 +24,7 @@ class Prediction:
     because: str
     options: tuple[str, ...] = ()
     about: int | str = 0  # the number of a bar, the name of a line
+    before: dict[str, Any] | None = None
 
     def __post_init__(self):
         if self.because and not self.because.endswith((".", "!", "?")):
@@ -52,6 +53,7 @@ def choice(
     because: str = "",
     panel: int = 0,
     at: dict[str, Any] | None = None,
+    before: dict[str, Any] | None = None,
 ) -> Prediction:
     """Ask for one of some options.
 
@@ -62,6 +64,8 @@ def choice(
         because: why it is so, one whole sentence; it follows the answer.
         panel: the number of the panel that it is about, from 0.
         at: the state that the question is about; where the explorer begins when not given.
+        before: for a question about a change, the state that it starts from, with some controls or all; after the
+            answer it stays in sight as if it were pinned. Controls that it does not name stand as in ``at``.
 
     Raises:
         TypeError: an answer that is not a function.
@@ -80,7 +84,7 @@ def choice(
             raise ValueError(f"answer must be one of {', '.join(options)}, found {found!r}")
         return found
 
-    return Prediction(question, "option", named, dict(at or {}), panel, because, options)
+    return Prediction(question, "option", named, dict(at or {}), panel, because, options, before=before)
 
 
 def cell(question: str, *, because: str = "", panel: int = 0, at: dict[str, Any] | None = None) -> Prediction:
@@ -100,7 +104,8 @@ def cell(question: str, *, because: str = "", panel: int = 0, at: dict[str, Any]
 
     def largest(shown: Panel) -> list[list[int]]:
         values = np.where(shown.numbers.get("mask", True), shown.numbers["values"], -np.inf)
-        values = np.round(values if values.ndim == 2 else values[:, None], shown.words["digits"])
+        values = values if values.ndim == 2 else values[:, None]
+        values = values if shown.words["digits"] is None else np.round(values, shown.words["digits"])
         return np.argwhere(values == np.nanmax(values)).tolist()
 
     return Prediction(question, "cell", largest, dict(at or {}), panel, because)
@@ -223,4 +228,5 @@ def _places(panel: Panel) -> np.ndarray:
 
 
 def _shown(value: float, panel: Panel) -> str:
-    return f"{value:.{panel.words['digits']}f}".replace("-", "−")
+    digits = panel.words["digits"]
+    return f"{value:.2g}" if digits is None else f"{value:.{digits}f}".replace("-", "−")

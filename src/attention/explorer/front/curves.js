@@ -58,9 +58,10 @@ function curves(read, hand) {
   const ends = names.map((name) => make("text", { class: "end" }, name)); // where a line ends, if there is room
   const moments = momentNames.map((name) => make("g", { class: "moment", "data-name": name }, make("line"), make("text", { class: "tag" }, name), ...names.map(() => make("circle", { class: "bead", r: 4 }))));
   const grips = handles.map(() => make("circle", { r: 12, "data-color": "ink" }));
+  const rails = handles.map(() => make("line", { class: "rail" })); // of a moment: taken anywhere on its line
   const hair = make("line", { class: "hair", visibility: "hidden" });
   const beads = names.map(() => make("circle", { class: "bead", r: 4, visibility: "hidden" }));
-  const svg = make("svg", { role: "img", class: "plot" }, frame, ...moments, ...ghosts, ...lines, ...clouds, ...tags, ...ends, hair, ...beads, ...grips);
+  const svg = make("svg", { role: "img", class: "plot" }, frame, ...moments, ...ghosts, ...lines, ...clouds, ...tags, ...ends, hair, ...beads, ...rails, ...grips);
   const cursor = make("div", { class: "cursor", role: "slider", tabindex: 0, "aria-label": "Read the curves at" });
   const key = make("p", { class: "legend" });
   const note = make("p", { class: "coincide" });
@@ -124,7 +125,7 @@ function curves(read, hand) {
     const right = width - (isDirect ? widestName + 16 : 16); // half of the last mark, such as 1000
     const top = read.small ? 8 : now.axes[1] ? 30 : 10;
     const labels = marksOf(now.limits, now.y_scale, read.small ? 2 : 4).map(({ label }) => textWidth(label, 12) + 12);
-    const box = { left: Math.max(read.small ? 30 : 46, ...labels), right, top, bottom: height - (read.small ? 20 : grips.length ? 44 : 38) };
+    const box = { left: Math.max(read.small ? 30 : 46, ...labels), right, top, bottom: height - (read.small ? 20 : 38) - (grips.length ? 8 : 0) };
     const { px, py } = scales(now.x_limits, now.limits, box, now.x_scale, now.y_scale);
     plot = { width, box, px, py, isDirect };
     set(svg, { viewBox: `0 0 ${width} ${height}` });
@@ -139,7 +140,11 @@ function curves(read, hand) {
     tags.forEach((tag, i) => placeTag(tag, now.drawnPoints[i]));
     if (isDirect) placeEnds();
     moments.forEach((moment, i) => placeMoment(moment, now.drawnMoments[i]));
-    grips.forEach((grip, i) => placeGrip(grip, spotOf(handles[i].name, now.drawnPoints, now.drawnMoments)));
+    grips.forEach((grip, i) => {
+      const [x, y] = spotOf(handles[i].name, now.drawnPoints, now.drawnMoments);
+      placeGrip(grip, [x, y]);
+      if (momentNames.includes(handles[i].name)) set(rails[i], { x1: x, x2: x, y1: box.top, y2: y });
+    });
     set(hair, { y1: box.top, y2: box.bottom });
     setText(note, coincidence());
     showHair();
@@ -345,6 +350,7 @@ function curves(read, hand) {
         return inWindow(svg).to(...spotOf(name, points, read("moments", state)));
       },
       start: leave,
+      rail: rails[i],
       said: () => ["", placeOf(name)],
     }),
   );

@@ -70,7 +70,7 @@ function fill(cell, value, hidden, digits) {
 }
 
 /** Whether a number is below zero as it is written, with so many decimals. */
-const isBelow = (value, digits) => value < 0 && Math.round(-value * 10 ** digits) > 0;
+const isBelow = (value, digits = 99) => value < 0 && Math.round(-value * 10 ** digits) > 0;
 
 // Colours of cells are mixed here, not by CSS: color-mix() in 256 cells costs half of a frame.
 const shades = new Map();

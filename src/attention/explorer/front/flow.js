@@ -12,7 +12,7 @@ function flow(read, hand) {
   const lines = specs.reduce((all, spec, k) => ((all[spec.line] ??= []).push(stations[k]), all), []);
   const stage = make("div", { class: "stations" }, svg, ...lines.map((some) => make("div", { class: "line" }, ...some.map((station) => station.element))));
   const figure = make("figure", { class: "flow" }, caption, stage);
-  const ways = specs.flatMap((spec, to) => spec.sources.map(([from]) => ({ from, to, element: svg.appendChild(make("g", {}, make("path"), make("polygon", { points: "0,0 -8,4 -8,-4" }))) })));
+  const ways = specs.flatMap((spec, to) => spec.sources.map(([from]) => ({ from, to, element: svg.appendChild(make("g", { "data-color": specs[from].color }, make("path"), make("polygon", { points: "0,0 -8,4 -8,-4" }))) })));
   let now = null;
   let drawn = ""; // the state, so that a picture on its way to it is drawn once
 
@@ -186,7 +186,10 @@ function flow(read, hand) {
     drawWays(size);
   }
 
-  /** Arrows within a line and to the next one; over others' heads where these stand between. */
+  /**
+   * Arrows within a line and to the next one; over others' heads where these stand between, at a height for each that
+   * they lead to. One that passes a line by does so beside all matrices, if no line is broken.
+   */
   function drawWays(em) {
     const frame = rectOf(stage);
     const box = ({ words, cells }) => {
@@ -194,18 +197,25 @@ function flow(read, hand) {
       return { left: first.left - frame.left, right: last.right - frame.left, top: head.top - frame.top, middle: (first.top + last.bottom) / 2 - frame.top, bottom: last.bottom - frame.top };
     };
     const boxes = stations.map(box);
+    const edge = Math.max(...boxes.map(({ right }) => right));
+    const heights = []; // of each line, by what shares one
+    const isWhole = stations.at(-1).line === lines.length;
     for (const { from, to, element } of ways) {
       const [a, b] = [boxes[from], boxes[to]];
       const within = stations[from].line === stations[to].line;
       const fan = ways.filter((way) => way.from === from && stations[way.to].line === stations[from].line).length > 1;
       const straight = within && to === from + 1 && !fan;
-      element.toggleAttribute("hidden", !within && stations[to].line !== stations[from].line + 1);
+      const isNext = stations[to].line === stations[from].line + 1;
+      element.toggleAttribute("hidden", !within && !isNext && !isWhole);
+      const shared = (heights[stations[to].line] ??= []);
+      const key = fan ? -from : to;
+      if (within && !straight && !shared.includes(key)) shared.push(key);
       const [x0, x1] = [(a.left + a.right) / 2, (b.left + b.right) / 2];
       const path = straight
         ? `M${a.right + 4} ${a.middle}H${b.left - 5}`
         : within
-          ? `M${a.right - 0.8 * em} ${a.top - 2}V${a.top - 0.6 * em}H${x1}V${b.top - 1}`
-          : `M${x0} ${a.bottom + 3}V${b.top - 1.05 * em}H${x1}V${b.top - 1}`;
+          ? `M${a.right - 0.8 * em} ${a.top - 2}V${a.top - (0.6 + 0.5 * shared.indexOf(key)) * em}H${x1}V${b.top - 1}`
+          : `M${x0} ${a.bottom + 3}${isNext ? "" : `V${a.bottom + 0.35 * em}H${x0 < edge / 2 ? -6 : edge + 6}`}V${b.top - 1.55 * em}H${x1}V${b.top - 1}`;
       const [tip, angle] = straight ? [[b.left - 3, a.middle], 0] : [[x1, b.top + 1], 90];
       element.firstChild.setAttribute("d", path);
       element.lastChild.setAttribute("transform", `translate(${tip}) rotate(${angle})`);

@@ -120,8 +120,8 @@ function build(el, payload, given, home) {
     setText(printed, said());
   }
   /** The state in words. */
-  const said = () => controls.map((spec, i) => `${spec.label} = ${labelled(String(labelOf(spec, i)))}`).join(", ");
-  const labelOf = (spec, i) => (spec.kind === "text" ? state[spec.name] : spec.labels[at[i]]);
+  const said = (places = at) => controls.map((spec, i) => `${spec.label} = ${labelled(String(labelOf(spec, i, places)))}`).join(", ");
+  const labelOf = (spec, i, places = at) => (spec.kind === "text" ? state[spec.name] : spec.labels[places[i]]);
 
   const glide = makeGlide(el, at, () => panels.forEach((panel) => panel.update(at)));
 
@@ -225,13 +225,15 @@ function build(el, payload, given, home) {
   const pinButton = quietButton("pin", () => setPin(pinned ? null : [...at]));
   pinButton.title = "Keep this state in sight behind the next ones";
   const pinLabel = make("span", { class: "pinned", role: "status" });
-  function setPin(places) {
+  function setPin(places, word = "pinned") {
     pinned = places;
     panels.forEach((panel) => panel.pin?.(pinned));
     setText(pinButton, pinned ? "unpin" : "pin");
-    setText(pinLabel, pinned ? `pinned: ${said()}` : "");
+    setText(pinLabel, pinned ? `${word}: ${said(pinned)}` : "");
     update();
   }
+  /** Keep the state that a question starts from in sight. @param {Object<string, any> | null} before */
+  const compare = (before) => setPin(before && controls.map((spec) => indexOf(spec, before[spec.name])), "before");
   const resetButton = quietButton("reset", () => {
     setPin(null);
     change({ ...beginning });
@@ -249,7 +251,7 @@ function build(el, payload, given, home) {
     setTimeout(() => setText(element, "copy link"), 2000);
   });
   const canPin = payload.panels.some((data) => !UNPINNED.includes(data.kind));
-  const buttons = controls.length ? [...(canPin ? [pinLabel, pinButton] : []), resetButton] : [];
+  const buttons = controls.length ? [pinLabel, ...(canPin ? [pinButton] : []), resetButton] : [];
   if (payload.name && home.address && controls.length) buttons.push(linkButton);
   const tools = make("p", { class: "tools" }, ...buttons);
 
@@ -300,7 +302,7 @@ function build(el, payload, given, home) {
   resized.observe(el);
   Object.assign(state, given);
   const controlBox = make("div", { class: "controls" }, ...shown.map((control) => control.element));
-  const asking = { panels: () => panels, controls: controlBox, state, show: setState, commit: () => home.commit?.({ ...state }), live: home.commit !== null };
+  const asking = { panels: () => panels, controls: controlBox, state, show: setState, pin: compare, commit: () => home.commit?.({ ...state }), live: home.commit !== null };
   const prediction = payload.predict ? buildPrediction(el, payload.predict, asking) : null;
   const presentation = makePresentation(el, { step, lay: () => panels.forEach((panel) => panel.lay?.()), turn: prediction?.turn });
   tools.append(presentation.button);

@@ -5,14 +5,14 @@
 /**
  * @param {Element} grip what is taken @param {Element} figure which is dragged then @param {any} hand the explorer's
  * @param {{controls: string[], state: () => number[], place: (state: number[]) => number[], said: () => string[],
- *          start?: () => void}} how the controls that it moves, one or two; the present state; where the grip lies in a
- *   state, in pixels of the window; and what is told beside the finger
+ *          start?: () => void, rail?: Element}} how the controls that it moves, one or two; the present state; where the grip lies in a
+ *   state, in pixels of the window; what is told beside the finger; and a longer thing that takes it, too
  */
-function grab(grip, figure, hand, { controls, state, place, said, start }) {
+function grab(grip, figure, hand, { controls, state, place, said, start, rail }) {
   let held = null; // the way or the net of places, and how far from the grip's middle the finger took it
 
   grip.classList.add("grip");
-  listen(grip, "pointerdown", (event) => {
+  const take = (event) => {
     event.preventDefault();
     event.stopPropagation();
     grip.setPointerCapture(event.pointerId);
@@ -21,7 +21,7 @@ function grab(grip, figure, hand, { controls, state, place, said, start }) {
     start?.();
     setClass(figure, "dragging", true);
     move(event);
-  });
+  };
   const move = (event) => {
     if (!held) return;
     const [x, y] = [event.clientX + held.dx, event.clientY + held.dy];
@@ -35,6 +35,8 @@ function grab(grip, figure, hand, { controls, state, place, said, start }) {
     setClass(figure, "dragging", false);
     hand.hush();
   };
+  listen(grip, "pointerdown", take);
+  if (rail) listen(rail, "pointerdown", take);
   listen(grip, "pointermove", move);
   listen(grip, "pointerup", drop);
   listen(grip, "pointercancel", drop);

@@ -52,6 +52,7 @@ function heatmap(read, hand) {
         const value = now.values[index];
         const hidden = isHidden(index);
         if (column != null) cell.toggleAttribute("data-chosen", j === column && (row == null || i === row));
+        if (now.ringed) cell.toggleAttribute("data-chosen", now.ringed.some((place) => String(place) === `${i},${j}`));
         if (pinned || cell.dataset.difference) showDifference(cell, index, hidden);
         const drawn = now.drawn[index];
         if (Object.is(cell.seen, value) && Object.is(cell.drawn, drawn) && cell.hid === hidden && cell.colored === color) return;
@@ -83,7 +84,7 @@ function heatmap(read, hand) {
 
   function showDifference(cell, index, hidden) {
     const change = pinned && !hidden ? now.values[index] - pinned[index] : 0;
-    if (Math.abs(change) >= 0.5 * 10 ** -now.digits) cell.dataset.difference = signed(change, now.digits);
+    if (Math.abs(change) >= 0.5 * 10 ** -(now.digits ?? 4)) cell.dataset.difference = signed(change, now.digits);
     else delete cell.dataset.difference;
   }
 

@@ -129,9 +129,9 @@ function fixed(value, digits) {
   return ((Math.sign(value) * (below + (below % 2))) / 10 ** digits).toFixed(digits);
 }
 
-/** A number for a cell: so many decimals, or powers of ten where they would not fit. */
+/** A number for a cell: so many decimals, or powers of ten where they would not fit; without `digits` as powers of ten where they are small. */
 function brief(value, digits) {
-  if (!Number.isFinite(value)) return odd(value);
+  if (!Number.isFinite(value) || digits === undefined) return told(Number(value.toPrecision(Math.abs(value) < 0.01 ? 1 : 2)));
   const text = Math.abs(value) >= 1e5 ? value.toExponential(1) : fixed(value, digits);
   return typeset(text.replace(/^-(?=[0.]*$)/, ""));
 }

@@ -201,6 +201,7 @@ function plane(read, hand) {
         const [x, y] = spotOf(name, read("vectors", state), pointNames.map((_, k) => read(`points_${k}`, state)));
         return inWindow(svg).to(plot.px(x), plot.py(y));
       },
+      start: () => mark(null), // what is dragged is seen against all else
       said: () => [`${name}: `, spotOf(name, now.vectors, now.points).map((part) => told(part)).join(", ")],
     }),
   );

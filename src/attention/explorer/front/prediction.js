@@ -8,7 +8,8 @@ const GROWS = 1200; // milliseconds; as in prediction.css
 /**
  * @param {HTMLElement} el the explorer @param {any} spec the question, its kind and its answer
  * @param {{panels: () => any[], controls: HTMLElement, state: Object<string, any>, show: (state: any) => void,
- *   commit: () => void, live: boolean}} hand  `show` draws a state that nobody hears of until `commit`
+ *   pin: (before: any) => void, commit: () => void, live: boolean}} hand  `show` draws a state that nobody hears of
+ *   until `commit`, `pin` keeps one in sight for comparison
  */
 function buildPrediction(el, spec, hand) {
   const store = `attention-guess:${location.pathname}#${el.id || spec.question}`;
@@ -24,6 +25,8 @@ function buildPrediction(el, spec, hand) {
   let standing = guess === null ? "asked" : "guessed"; // or "shown", without a guess
   let before = null; // the state that the question took the figure from
   let undo = () => {};
+  // A caption that has an option in it, or the answer's number, may tell; and one that a control changes.
+  const telling = spec.options ?? spec.said.match(/\d+\.\d+/g) ?? [];
 
   const quiet = (words, act) => makeButton({ class: "quiet" }, act, words);
   const skip = quiet("just show me", () => answer(null));
@@ -51,6 +54,7 @@ function buildPrediction(el, spec, hand) {
 
   function ask() {
     el.dataset.veiled = spec.kind;
+    hand.pin(null);
     leaveFor(spec.state);
     lock(true);
     after.remove();
@@ -62,7 +66,7 @@ function buildPrediction(el, spec, hand) {
 
   function settle() {
     delete el.dataset.veiled;
-    hand.show({}); // names may stand elsewhere now
+    hand.pin(spec.before ?? null); // which draws anew, too: names may stand elsewhere now
     lock(false);
     setText(printed, "");
     verdict.replaceChildren(make("b", {}, guess === null ? spec.said : kind.say(guess)), ...subscripted(reason));
@@ -83,7 +87,9 @@ function buildPrediction(el, spec, hand) {
     el.dataset.grows = "";
     setTimeout(() => delete el.dataset.grows, GROWS);
     verdict.focus({ preventScroll: true });
-    verdict.scrollIntoView({ block: "nearest" });
+    const { element: panel } = hand.panels()[spec.panel];
+    // Where there is no room for all, the last: of matrices, those that the answer is made of.
+    for (const part of [verdict, panel, ...panel.querySelectorAll(".used")]) part.scrollIntoView({ block: "nearest", behavior: "instant" });
   }
 
   function leaveFor(state) {
@@ -95,8 +101,11 @@ function buildPrediction(el, spec, hand) {
     hand.controls.inert = locked;
     hand.panels().forEach(({ element }, i) => {
       element.inert = locked && (spec.kind === "option" || i !== spec.panel);
-      const named = element.matches('[data-varies~="caption"]') ? element.querySelector("table, figure") : null;
-      if (locked) named?.setAttribute("aria-label", spec.question); // its caption, though hidden, would name it
+      const caption = element.querySelector("caption, figcaption");
+      const isHidden = locked && (element.matches('[data-varies~="caption"]') || telling.some((words) => caption?.textContent.includes(words)));
+      caption?.toggleAttribute("data-tells", isHidden);
+      const named = caption?.closest("table, figure");
+      if (isHidden) named.setAttribute("aria-label", spec.question); // its caption, though hidden, would name it
       else named?.removeAttribute("aria-label");
     });
   }
@@ -114,28 +123,25 @@ function buildPrediction(el, spec, hand) {
   }
 
   // What a reader guessed stays in the reader's browser, where that keeps anything, for as long as the question stays.
-  function recall() {
+  function kept(act) {
     try {
-      const kept = JSON.parse(localStorage.getItem(store));
-      return kept.question === spec.question && kind.fits(kept.guess) ? kept.guess : null;
+      return act(localStorage);
     } catch {
-      return null;
+      return null; // a browser that keeps nothing
     }
   }
+  function recall() {
+    return kept((all) => {
+      const { question, guess } = JSON.parse(all.getItem(store));
+      return question === spec.question && kind.fits(guess) ? guess : null;
+    });
+  }
   function keep() {
-    try {
-      localStorage.setItem(store, JSON.stringify({ question: spec.question, guess }));
-    } catch {
-      /* a browser that keeps nothing */
-    }
+    kept((all) => all.setItem(store, JSON.stringify({ question: spec.question, guess })));
   }
   function forget() {
     guess = null;
-    try {
-      localStorage.removeItem(store);
-    } catch {
-      /* a browser that keeps nothing */
-    }
+    kept((all) => all.removeItem(store));
   }
 
   /** Answer the question, or ask it again. */

@@ -35,6 +35,7 @@ function tokens(read, hand) {
   let now = null;
   let chosen = null; // by the reader; else as the state has it
   let looked = null; // at which query the pointer is
+  let pinned = null;
   let faced = null; // at which key, in two rows: the lines show who attends to it
 
   function ink(head) {
@@ -81,7 +82,8 @@ function tokens(read, hand) {
 
   const query = () => looked ?? chosen ?? now.chosen ?? L - 1;
   const weight = (head, i, j, values = now.values) => values[(head * L + i) * S + j];
-  const isHidden = (i, j) => isMasked(now, i * S + j);
+  const isHidden = (i, j, there = now) => isMasked(there, i * S + j);
+  const numberOf = (there, i, j) => (isHidden(i, j, there) ? "–" : brief(mean(i, j, there.values), now.digits));
   const isShown = (head) => shownHeads[head] ?? true;
 
   /** The mean of the heads that are on. */
@@ -111,7 +113,7 @@ function tokens(read, hand) {
         stripe.style.background = ink(head);
         stripe.style.opacity = part.toFixed(2);
       });
-      setText(item.number, S > MOST_NUMBERED ? "" : hidden ? "–" : brief(value, now.digits));
+      setText(item.number, S > MOST_NUMBERED ? "" : (pinned ? `${numberOf(pinned, i, j)} → ` : "") + numberOf(now, i, j));
     });
     if (two) drawLines(i);
     spoken.speak(() => now.keys.map((key, j) => `${now.queries[i]} → ${key}, ${isHidden(i, j) ? "masked" : told(mean(i, j))}`));
@@ -210,5 +212,6 @@ function tokens(read, hand) {
     spoken.stop();
   };
   const summary = () => `query ${now.queries[query()]}`;
-  return { element: figure, update, light, summary, stop: stopAll };
+  const pin = (state) => (pinned = state && read.now(state));
+  return { element: figure, update, light, pin, summary, stop: stopAll };
 }

@@ -22,12 +22,13 @@ def heatmap(
     mask=None,
     row: int | None = None,
     column: int | None = None,
+    ringed: Sequence[tuple[int, int]] = (),
     control: str | Sequence[str] = "",
     caption: str = "",
     axes: tuple[str, str] = ("query", "key"),
     color: str = "weights",
     limits: tuple[float, float] | None = None,
-    digits: int = 2,
+    digits: int | None = 2,
 ) -> Panel:
     """A matrix as a table of coloured cells: queries down, keys across.
 
@@ -40,6 +41,7 @@ def heatmap(
         mask: bool, broadcastable to (L, S), True = may attend; the other cells are drawn as masked, unlike a zero.
         row: the index of a row to mark.
         column: the index of a column to mark; with a row, their cell.
+        ringed: further cells to mark, (row, column) each.
         control: the control that choosing a row sets, to the row's number from 0; ``("query", "key")`` where a column
             sets one too, ``("", "key")`` where it alone does.
         caption: one line above the table.
@@ -48,7 +50,8 @@ def heatmap(
             a colour of their own.
         limits: the numbers drawn palest and strongest. When not given: 0 and 1 if all numbers of all states lie
             between, else 0 and the largest, else symmetric about 0.
-        digits: decimals in a cell; the read-out has more.
+        digits: decimals in a cell; the read-out has more. With None a cell has two significant digits, and one
+            below 0.01, so that a small number is told from 0.
 
     Raises:
         ValueError: the values are not a matrix, labels or mask do not fit them, or there is no such row or
@@ -71,4 +74,7 @@ def heatmap(
         "axes": as_axes(axes),
         **common_words(caption, color, limits, digits),
     }
+    if ringed:
+        cells = [(as_index("ringed", i, values.shape[0]), as_index("ringed", j, values.shape[1])) for i, j in ringed]
+        words["ringed"] = [list(cell) for cell in cells]
     return Panel("heatmap", numbers, words)

@@ -152,7 +152,12 @@ def check_color(name: str, color: str) -> None:
         raise ValueError(f"{name} must be one of {', '.join(COLORS)}, found {color!r}")
 
 
-def common_words(caption: str, color: str, limits, digits: int) -> dict[str, Any]:
+def common_words(caption: str, color: str, limits, digits: int | None) -> dict[str, Any]:
     """What panels of coloured numbers share."""
     check_color("color", color)
-    return {"caption": as_caption(caption), "color": color, "limits": as_limits(limits), "digits": int(digits)}
+    return {
+        "caption": as_caption(caption),
+        "color": color,
+        "limits": as_limits(limits),
+        "digits": digits if digits is None else int(digits),
+    }
