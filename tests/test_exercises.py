@@ -1011,6 +1011,40 @@ def test_an_edge_refuses(exercise, answer, words):
         assert words in verdict
 
 
+# known mistakes with plain exponentials, which overflow at the edges, where PyTorch's softmax does not
+OVERFLOWING = {
+    "a product with the temperature": (dictionary.weights_at, lambda s, T: naive(s * T), "You multiply by the temp"),
+    "a division afterwards": (dictionary.weights_at, lambda s, T: naive(s) / T, "You divide after the softmax"),
+    "no temperature": (dictionary.weights_at, lambda s, T: naive(s), "The temperature changes nothing yet"),
+    "a product with the temperature, on a line": (
+        dictionary.lookup_on_a_line,
+        lambda q, k, v, T: naive(-((q[:, None] - k) ** 2) * T) @ v,
+        "You multiply by the temperature",
+    ),
+    "no temperature, on a line": (
+        dictionary.lookup_on_a_line,
+        lambda q, k, v, T: naive(-((q[:, None] - k) ** 2)) @ v,
+        "The temperature changes nothing yet",
+    ),
+    "the roots of all heads": (
+        scaling.head_weights,
+        lambda q, k: naive(q @ k.mT / math.sqrt(q.size(0) * q.size(2))),
+        "You divide by the root of H · D",
+    ),
+    "the tokens' width": (
+        self_attention.cross_attention,
+        lambda t, s, w_q, w_k, w_v: naive(t @ w_q @ (s @ w_k).T / math.sqrt(t.size(1))) @ (s @ w_v),
+        "Under the root is the width of the tokens",
+    ),
+}
+
+
+@pytest.mark.parametrize(("exercise", "answer", "words"), OVERFLOWING.values(), ids=OVERFLOWING)
+def test_a_known_mistake_hears_its_hint_though_it_overflows_at_an_edge(exercise, answer, words):
+    for _ in range(5):
+        assert exercise.verdict(answer).startswith(f"not yet. {words}")
+
+
 @pytest.mark.parametrize(("exercise", "answer"), ACCEPTED.values(), ids=ACCEPTED)
 def test_an_edge_accepts(exercise, answer):
     assert {exercise.verdict(answer) for _ in range(5)} == {correct(exercise)}

@@ -60,6 +60,10 @@ scores = Exercise(
             lambda query, key: query @ key.T / query.size(1) ** 0.5,
             "You divide by √D. Here the dot products are asked for as they are.",
         ),
+        Mistake(
+            lambda query, key: query @ key.T / query.size(1),
+            "You average the products of the components. A dot product is their sum.",
+        ),
     ),
 )
 
@@ -103,6 +107,14 @@ distance_scores = Exercise(
         Mistake(
             lambda query, key: -0.5 * (query[:, None] - key).norm(dim=-1),
             "This is the distance; the score is made of its square.",
+        ),
+        Mistake(
+            lambda query, key: -(query[:, None] - key).norm(dim=-1),
+            "This is the distance; the score is minus half of its square.",
+        ),
+        Mistake(
+            lambda query, key: _expanded(query, key) / query.size(1),
+            "You average the squares of the components. A squared distance is their sum.",
         ),
     ),
 )

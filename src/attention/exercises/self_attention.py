@@ -9,6 +9,7 @@ from torch import Tensor
 
 from attention.exercises.exercise import NO_CLAMP, Edge, Exercise, Mistake, ones, primes
 from attention.functional import scaled_dot_product_attention
+from attention.masks import causal_mask
 
 
 def _attend(query: Tensor, key: Tensor, value: Tensor, divisor: float | None = None) -> Tensor:
@@ -199,6 +200,52 @@ cross_attention = Exercise(
                 (target @ w_q) @ (source @ w_k).T / math.sqrt(w_q.size(1)) @ (source @ w_v)
             ),
             "The softmax is missing: these are scores times values.",
+        ),
+        *(
+            Mistake(
+                lambda target, source, w_q, w_k, w_v, under=under: _attend(
+                    target @ w_q, source @ w_k, source @ w_v, divisor=math.sqrt(under(target, source, w_v))
+                ),
+                f"Under the root is {what}. The product is summed over the width of a query: w_q has it.",
+            )
+            for what, under in {
+                "the length of the target": lambda target, source, w_v: target.size(0),
+                "the length of the source": lambda target, source, w_v: source.size(0),
+                "the width of a value": lambda target, source, w_v: w_v.size(1),
+            }.items()
+        ),
+        Mistake(
+            lambda target, source, w_q, w_k, w_v: (
+                _attend(target @ w_q, source @ w_k, source @ w_v, divisor=1.0) / math.sqrt(w_q.size(1))
+            ),
+            "You divide after the softmax, so each row of weights no longer sums to 1. Divide the scores, before it.",
+        ),
+        Mistake(
+            lambda target, source, w_q, w_k, w_v: _attend(target @ w_q, source @ w_k, source @ w_k),
+            "You average the keys. What is handed over are the values.",
+        ),
+        Mistake(
+            lambda target, source, w_q, w_k, w_v: _attend(target @ w_q, source @ w_q, source @ w_v),
+            "The keys are made with w_q. They have a matrix of their own, w_k.",
+        ),
+        Mistake(
+            lambda target, source, w_q, w_k, w_v: _attend(target @ w_k, source @ w_k, source @ w_v),
+            "The queries are made with w_k. They have a matrix of their own, w_q.",
+        ),
+        Mistake(
+            lambda target, source, w_q, w_k, w_v: ((target @ w_q) @ (source @ w_k).T / math.sqrt(w_q.size(1))).softmax(
+                dim=1
+            ),
+            "These are the weights: the average of the values is missing.",
+        ),
+        Mistake(
+            lambda target, source, w_q, w_k, w_v: scaled_dot_product_attention(
+                target @ w_q,
+                source @ w_k,
+                source @ w_v,
+                attn_mask=causal_mask(len(target), len(source)),
+            ),
+            "You hide a part of the source. No mask is asked for: the target may read all of it.",
         ),
     ),
 )

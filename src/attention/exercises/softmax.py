@@ -266,6 +266,10 @@ answer_gradient = Exercise(
             "Under your root is S, the number of keys. A score is a sum over D components.",
         ),
         Mistake(
+            lambda query, key, value: _pulled(query, key, value, scale=1 / len(query)),
+            "You divide by D, in the scores and in the result. The scores are divided by its root.",
+        ),
+        Mistake(
             lambda query, key, value: _pulled(query, key, value, scale=1.0),
             "This is the gradient of a lookup without the scale: divide the scores by √D, and the result too.",
         ),
