@@ -109,6 +109,7 @@ def test_neither_pointing_nor_a_screen_reader_finds_what_is_hidden(show, kind):
     for part in (0.3, 0.5, 0.7):
         page.mouse.move(box["x"] + part * box["width"], box["y"] + part * box["height"])
         assert page.locator(".readout").inner_text() == ""
+        assert page.locator(".reading, .on, .at").count() == 0
     heard = spoken(page)
     assert not re.search(r"0\.\d\d|At 0|masked|goes from", heard), heard
     for name in {"option": [], "option about words": [], "sketch": ["falling at place = 4"]}.get(kind, NAMES):
@@ -321,8 +322,8 @@ IN_SIGHT = """(part) => {
 }"""
 
 
-@pytest.mark.parametrize(("height", "seen"), [(900, [True, True]), (330, [False, True])], ids=["both", "panel"])
-def test_an_answer_brings_its_panel_into_sight_and_the_verdict_where_there_is_room(show, height, seen):
+@pytest.mark.parametrize(("height", "seen"), [(900, [True, True]), (330, [True, False])], ids=["both", "verdict"])
+def test_an_answer_brings_its_verdict_into_sight_and_its_panel_where_there_is_room(show, height, seen):
     """The panel that was asked about stands below a tall one."""
 
     def below(heat=1.0):
@@ -333,8 +334,24 @@ def test_an_answer_brings_its_panel_into_sight_and_the_verdict_where_there_is_ro
     page = show(space, explore(below, predict=ask, heat=HEATS), space * 3)
     page.set_viewport_size({"width": 1280, "height": height})
     page.get_by_role("button", name="banana").click()
-    page.wait_for_function(IN_SIGHT, arg=".panel-bars")
+    page.wait_for_function(IN_SIGHT, arg=".verdict")
     assert [page.evaluate(IN_SIGHT, part) for part in (".verdict", ".panel-bars")] == seen
+
+
+@pytest.mark.parametrize(
+    "figure",
+    ["01-dictionary#softmax", "02-scores#turn", "06-self-attention#walk", "07-multi-head#shop", "08-positions#turning"],
+)
+def test_on_a_phone_an_answer_leaves_its_verdict_below_the_bar(chapter, figure):
+    name, _, own = figure.partition("#")
+    page = chapter(f"book/{name}.html", width=390, has_touch=True, is_mobile=True).page
+    el = page.locator(f"#{own}")
+    el.evaluate("el => scrollBy({top: el.getBoundingClientRect().top - 248, behavior: 'instant'})")
+    el.locator("button.pill").first.tap()
+    page.wait_for_timeout(100)
+    box = el.locator(".verdict").bounding_box()
+    assert box["y"] >= page.locator("header.bd-header").bounding_box()["height"]
+    assert box["y"] + box["height"] <= page.viewport_size["height"]
 
 
 def test_the_state_before_stays_in_sight_beside_the_answer(show):

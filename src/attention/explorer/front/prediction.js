@@ -83,13 +83,13 @@ function buildPrediction(el, spec, hand) {
     if (guess !== null) keep();
     stand(guess === null ? "shown" : "guessed");
     hand.commit();
-    hand.panels().forEach((panel) => panel.light?.({})); // nothing that was pointed at stands out from the truth
     el.dataset.grows = "";
     setTimeout(() => delete el.dataset.grows, GROWS);
     verdict.focus({ preventScroll: true });
     const { element: panel } = hand.panels()[spec.panel];
-    // Where there is no room for all, the last: of matrices, those that the answer is made of.
-    for (const part of [verdict, panel, ...panel.querySelectorAll(".used")]) part.scrollIntoView({ block: "nearest", behavior: "instant" });
+    const isRoom = rectOf(panel).bottom - rectOf(verdict).top < innerHeight - 90; // without the page's bar and the margins
+    panel.scrollIntoView({ block: "nearest", behavior: "instant" });
+    verdict.scrollIntoView({ block: isRoom ? "nearest" : "start", behavior: "instant" }); // seen in any case
   }
 
   function leaveFor(state) {

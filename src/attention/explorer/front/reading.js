@@ -4,15 +4,16 @@
 
 /**
  * Follow a pointer over an element. A mouse reads while it is there; a finger reads where it taps and drags, and what
- * it read stays until the next tap elsewhere. While a part is dragged (grab.js), nothing else is read.
+ * it read stays until the next tap elsewhere. While a part is dragged (grab.js), nothing else is read, and nothing at all
+ * while a question hides it.
  * @param {Element} element
  * @param {(target: Element, event: PointerEvent) => boolean} read what lies there; false where nothing does
  * @param {() => void} forget
  */
 function follow(element, read, forget) {
-  const isDragged = () => element.closest(".dragging") !== null;
-  const point = (target, event) => isDragged() || read(target, event);
-  const leave = () => isDragged() || forget();
+  const isShut = () => element.closest(".dragging, [data-veiled]");
+  const point = (target, event) => isShut() || read(target, event);
+  const leave = () => isShut() || forget();
   let held = false; // a finger's reading stays
   const under = (event) => document.elementFromPoint(event.clientX, event.clientY) ?? event.target;
   const onDown = (event) => {
