@@ -10,7 +10,7 @@ SCREEN = {"width": 1920, "height": 1080}
 CHAPTERS = ["02-scores", "04-softmax", "05-masking", "08-positions", "09-kernel-regression"]
 
 CUT = """() => {
-    const shown = document.querySelector('.presented');
+    const shown = document.querySelector('.big');
     const isSeen = (part) => getComputedStyle(part).visibility === 'visible'
         && !part.closest('.spoken, .printed, .readout') && !part.matches('svg :not(text)');
     const out = [...shown.querySelectorAll('*')].filter((part) => {
@@ -23,7 +23,7 @@ CUT = """() => {
     return [...out, ...scrolled].map((part) => `${part.tagName} ${part.className.baseVal ?? part.className}`);
 }"""
 SMALLEST = """() => {
-    const shown = document.querySelector('.presented');
+    const shown = document.querySelector('.big');
     const texts = document.createTreeWalker(shown, NodeFilter.SHOW_TEXT);
     const sizes = [];
     while (texts.nextNode()) {
@@ -68,17 +68,17 @@ def test_a_key_presents_the_figure_that_is_pointed_at_and_escape_ends_it(show):
     explorer = page.locator("attention-explorer")
     explorer.scroll_into_view_if_needed()
     page.keyboard.press("p")
-    assert page.locator(".presented").count() == 0
+    assert page.locator(".big").count() == 0
     explorer.hover()
     before = page.evaluate(
         "[scrollY, document.body.scrollHeight, document.querySelector('attention-explorer').outerHTML]"
     )
     page.keyboard.press("p")
-    page.wait_for_selector(".presented")
+    page.wait_for_selector(".big")
     box = explorer.bounding_box()
     assert [round(box[name]) for name in ("x", "y", "width", "height")] == [0, 0, 1280, 900]
     page.keyboard.press("Escape")
-    assert page.locator(".presented").count() == 0
+    assert page.locator(".big").count() == 0
     page.mouse.move(0, 0)
     wait(page)
     after = page.evaluate(
@@ -93,7 +93,7 @@ def test_a_button_presents_and_gives_the_focus_back(show):
     page = show(figure())
     button = page.get_by_role("button", name="present")
     button.click()
-    page.wait_for_selector(".presented")
+    page.wait_for_selector(".big")
     assert page.evaluate("document.activeElement.className").startswith("attention-explorer")
     page.get_by_role("button", name="end").click()
     assert page.evaluate("document.activeElement.textContent") == "present"
@@ -102,7 +102,7 @@ def test_a_button_presents_and_gives_the_focus_back(show):
 def test_arrows_step_the_first_slider_and_leave_a_focused_control_alone(show):
     page = show(figure())
     page.get_by_role("button", name="present").click()
-    page.wait_for_selector(".presented")
+    page.wait_for_selector(".big")
     output = page.locator("output")
     for key, said in (("ArrowRight", "1"), ("ArrowRight", "2"), ("ArrowRight", "2"), ("ArrowLeft", "1")):
         page.keyboard.press(key)
@@ -122,31 +122,31 @@ def test_p_answers_the_question_and_asks_it_again(show):
     )
     page = show(figure(predict=ask))
     page.get_by_role("button", name="present").click()
-    page.wait_for_selector(".presented[data-veiled]")
+    page.wait_for_selector(".big[data-veiled]")
     page.keyboard.press("ArrowRight")  # tells nothing before the answer
-    assert page.locator(".presented[data-veiled] output").inner_text() == "2"
+    assert page.locator(".big[data-veiled] output").inner_text() == "2"
     page.keyboard.press("p")
     assert "chair" in page.locator(".verdict").inner_text()
     assert page.locator("[data-veiled]").count() == 0
     page.keyboard.press("p")
-    assert page.locator(".presented[data-veiled]").count() == 1
+    assert page.locator(".big[data-veiled]").count() == 1
 
 
 def test_figures_of_a_page_are_one_sequence_and_the_page_stays(show):
     page = show(TALL, figure(), TALL, still(), TALL)
     page.evaluate("scrollTo(0, 700)")
     page.evaluate("document.querySelector('attention-explorer').present.begin(false)")
-    assert page.locator(".presented .remote b").inner_text() == "1 / 2"
+    assert page.locator(".big .remote b").inner_text() == "1 / 2"
     page.keyboard.press("PageUp")
     page.keyboard.press("PageDown")
-    assert page.locator(".presented .head").inner_text() == "Two boxes"
-    assert page.locator(".presented .remote b").inner_text() == "2 / 2"
+    assert page.locator(".big .head").inner_text() == "Two boxes"
+    assert page.locator(".big .remote b").inner_text() == "2 / 2"
     page.keyboard.press("PageDown")
     page.get_by_role("button", name="before").click()
-    assert page.locator(".presented .head").inner_text() == "A lookup"
+    assert page.locator(".big .head").inner_text() == "A lookup"
     page.keyboard.press("Escape")
     assert page.evaluate("scrollY") == 700
-    assert page.locator(".presented").count() == 0
+    assert page.locator(".big").count() == 0
 
 
 def test_a_handle_follows_the_finger_on_the_large_picture(show):
@@ -158,7 +158,7 @@ def test_a_handle_follows_the_finger_on_the_large_picture(show):
     page = show(explore(turn, title="A turn", angle=(-90, 90, 10)))
     page.set_viewport_size(SCREEN)
     page.get_by_role("button", name="present").click()
-    page.wait_for_selector(".presented")
+    page.wait_for_selector(".big")
     wait(page)
     wait(page)
     grip = page.locator(".grip").bounding_box()
@@ -167,7 +167,7 @@ def test_a_handle_follows_the_finger_on_the_large_picture(show):
     page.mouse.down()
     origin = page.evaluate(
         """() => {
-        const svg = document.querySelector('.presented svg.readable, .presented .panel-plane svg');
+        const svg = document.querySelector('.big svg.readable, .big .panel-plane svg');
         const zero = svg.querySelectorAll('.zero');
         const boxes = [...zero].map((line) => line.getBoundingClientRect());
         return [boxes.find((box) => box.width < box.height).x, boxes.find((box) => box.width > box.height).y];
@@ -185,7 +185,7 @@ def test_the_whole_screen_has_the_page_s_theme(show, theme):
     ground = "getComputedStyle(document.querySelector('attention-explorer')).backgroundColor"
     before = page.evaluate(ground)
     page.get_by_role("button", name="present").click()
-    page.wait_for_selector(".presented")
+    page.wait_for_selector(".big")
     assert page.evaluate(ground) == before == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 30)"}[theme]
 
 
@@ -193,7 +193,7 @@ def test_a_map_of_many_rows_is_made_to_fit(show):
     page = show(explore(lambda scale: heatmap(scale * torch.eye(40), caption="Forty"), title="A map", scale=(1, 3)))
     page.set_viewport_size(SCREEN)
     page.get_by_role("button", name="present").click()
-    page.wait_for_selector(".presented")
+    page.wait_for_selector(".big")
     wait(page)
     assert page.evaluate(CUT) == []
 
@@ -209,7 +209,7 @@ def test_a_small_picture_whose_line_is_dragged_keeps_its_numbers(show):
     page = show(explore(emerging, title="Emerging", name="emerging", step=(0, 4)))
     page.set_viewport_size(SCREEN)
     page.get_by_role("button", name="present").click()
-    page.wait_for_selector(".presented")
+    page.wait_for_selector(".big")
     wait(page)
     assert page.evaluate(CUT) == []
     stage = page.locator(".stage").bounding_box()
@@ -226,23 +226,23 @@ def test_a_chapter_opens_as_its_figures_readable_from_afar(browser, chapter):
     complaints = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.goto((BOOK / "book" / f"{chapter}.html").as_uri() + "?present")
-    page.wait_for_selector(".presented")
+    page.wait_for_selector(".big")
     count = page.locator("attention-explorer").count()
     for place in range(1, count + 1):
-        while page.locator(".presented.sheet").count():
+        while page.locator(".big.sheet").count():
             page.keyboard.press("PageDown")
-        name = page.locator(".presented").get_attribute("id")
-        assert page.locator(".presented .head").inner_text().startswith(f"Figure {int(chapter[:2])}.{place}")
+        name = page.locator(".big").get_attribute("id")
+        assert page.locator(".big .head").inner_text().startswith(f"Figure {int(chapter[:2])}.{place}")
         wait(page)
         assert page.evaluate(CUT) == [], name
-        if page.locator(".presented[data-veiled]").count():
+        if page.locator(".big[data-veiled]").count():
             page.keyboard.press("p")
             wait(page)
             assert page.evaluate(CUT) == [], name
         assert page.evaluate(SMALLEST) >= 27.5, name
         page.keyboard.press("PageDown")
     page.keyboard.press("Escape")
-    assert page.locator(".presented").count() == 0
+    assert page.locator(".big").count() == 0
     assert complaints == []
     window.close()
 
@@ -257,7 +257,7 @@ def lecture(show):
     page = show(ARTICLE, figure())
     page.set_viewport_size(SCREEN)
     page.goto(page.url + "?present")
-    page.wait_for_selector(".presented")
+    page.wait_for_selector(".big")
     return page
 
 
@@ -265,11 +265,11 @@ def test_headings_sentences_and_formulas_are_shown_one_after_another(show):
     page = lecture(show)
     said = []
     for key in ("ArrowRight", "ArrowDown", "ArrowRight", "PageDown"):
-        said.append(page.locator(".presented > div").first.inner_text())
+        said.append(page.locator(".big > div").first.inner_text())
         page.keyboard.press(key)
-    assert said == ["1. A title", "Why does it work at all?", "", page.locator(".presented > div").first.inner_text()]
-    assert page.locator(".presented.sheet").count() == 0  # the figure comes last
-    assert page.locator(".presented .remote b").inner_text() == "4 / 4"
+    assert said == ["1. A title", "Why does it work at all?", "", page.locator(".big > div").first.inner_text()]
+    assert page.locator(".big.sheet").count() == 0  # the figure comes last
+    assert page.locator(".big .remote b").inner_text() == "4 / 4"
 
 
 def test_on_a_figure_arrows_to_the_sides_move_its_slider_and_those_up_and_down_go_on(show):
@@ -277,15 +277,15 @@ def test_on_a_figure_arrows_to_the_sides_move_its_slider_and_those_up_and_down_g
     for _ in range(3):
         page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowRight")
-    assert page.locator(".presented output").inner_text() == "1"
+    assert page.locator(".big output").inner_text() == "1"
     page.keyboard.press("ArrowUp")
-    assert page.locator(".presented.sheet svg").count() == 1
+    assert page.locator(".big.sheet svg").count() == 1
     page.keyboard.press("ArrowLeft")
-    assert "Why" in page.locator(".presented.sheet").inner_text()
+    assert "Why" in page.locator(".big.sheet").inner_text()
     page.keyboard.press("Escape")
-    assert page.locator(".sheet").count() == page.locator(".presented").count() == 0
+    assert page.locator(".sheet").count() == page.locator(".big").count() == 0
     page.keyboard.press("ArrowDown")
-    assert page.locator(".presented").count() == 0
+    assert page.locator(".big").count() == 0
 
 
 def test_what_is_said_is_large(show):
@@ -306,12 +306,12 @@ def test_a_chapter_s_lecture_begins_with_its_title_and_nothing_is_cut(browser, c
     window = browser.new_context(viewport=SCREEN)
     page = window.new_page()
     page.goto((BOOK / "book" / f"{chapter}.html").as_uri() + "?present")
-    page.wait_for_selector(".presented")
+    page.wait_for_selector(".big")
     assert page.locator(".sheet > .H1").inner_text().startswith(f"{int(chapter[:2])}. ")
-    count = int(page.locator(".presented .remote b").inner_text().split(" / ")[1])
+    count = int(page.locator(".big .remote b").inner_text().split(" / ")[1])
     kinds = set()
     for _ in range(count):
-        if page.locator(".presented.sheet").count():
+        if page.locator(".big.sheet").count():
             kinds.add(page.locator(".sheet > div").first.get_attribute("class"))
             assert page.evaluate(CUT) == []
         page.keyboard.press("ArrowDown")

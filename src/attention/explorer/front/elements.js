@@ -114,12 +114,13 @@ function logTicks(low, high, count) {
   const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
   const every = Math.ceil((last - first) / count);
   const named = Math.log10(high / low) < 1.2 ? [1, 2, 5] : [1];
+  const isFar = low < 1e-4 || high >= 1e6; // then each power of ten is written as one
   const found = [];
   for (let exponent = first; exponent <= last; exponent++) {
     for (let factor = 1; factor < (every > 1 ? 2 : 10); factor++) {
       const value = Number(`${factor}e${exponent}`);
       const isNamed = named.includes(factor) && exponent % every === 0;
-      if (value >= low * 0.999 && value <= high * 1.001) found.push({ value, label: isNamed ? told(value) : "" });
+      if (value >= low * 0.999 && value <= high * 1.001) found.push({ value, label: !isNamed ? "" : isFar && factor < 2 ? power(exponent) : told(value) });
     }
   }
   return found;

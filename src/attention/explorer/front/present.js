@@ -79,7 +79,7 @@ function makePresentation(el, { step, lay, turn }, part = el) {
     el.append(foot);
     el.setAttribute("popover", "manual");
     el.showPopover?.();
-    el.classList.add("presented");
+    el.classList.add("big");
     root.classList.add("presenting");
     el.tabIndex = -1;
     el.focus({ preventScroll: true });
@@ -95,7 +95,7 @@ function makePresentation(el, { step, lay, turn }, part = el) {
     document.removeEventListener("focusin", onFocus);
     size = 0;
     foot.remove();
-    el.classList.remove("presented");
+    el.classList.remove("big");
     el.removeAttribute("popover");
     el.removeAttribute("tabindex");
     root.classList.remove("presenting");

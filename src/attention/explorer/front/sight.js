@@ -10,11 +10,11 @@ function isInSight(el) {
   return Math.min(bottom, innerHeight) - Math.max(top, ceiling) >= Math.min(height, innerHeight - ceiling) / 2;
 }
 
-/** Scroll it to the middle of the screen, or its head to the top. @param {ScrollBehavior} behavior */
-function bring(el, behavior = "auto") {
+/** Scroll it to the middle of the screen, or its head to the top, so far below. @param {ScrollBehavior} behavior */
+function bring(el, behavior = "auto", below = 0) {
   const place = getComputedStyle(el).position === "fixed" ? el.parentElement : el; // a phone's edge is not its place
   const { top, height } = rectOf(place);
-  const ceiling = ceilingOf(el);
+  const ceiling = ceilingOf(el) + below;
   scrollBy({ top: Math.floor(top - ceiling - Math.max(0, (innerHeight - ceiling - height) / 2)), behavior });
 }
 
@@ -45,5 +45,5 @@ function visit(el, link) {
   };
   link.after(back);
   watch.observe(link);
-  bring(el);
+  bring(el, "auto", 56); // below the way back
 }

@@ -83,7 +83,7 @@ function tokens(read, hand) {
   const query = () => looked ?? chosen ?? now.chosen ?? L - 1;
   const weight = (head, i, j, values = now.values) => values[(head * L + i) * S + j];
   const isHidden = (i, j, there = now) => isMasked(there, i * S + j);
-  const numberOf = (there, i, j) => (isHidden(i, j, there) ? "–" : brief(mean(i, j, there.values), now.digits));
+  const numberOf = (there, i, j) => (isHidden(i, j, there) ? "masked" : brief(mean(i, j, there.values), now.digits));
   const isShown = (head) => shownHeads[head] ?? true;
 
   /** The mean of the heads that are on. */
@@ -113,7 +113,8 @@ function tokens(read, hand) {
         stripe.style.background = ink(head);
         stripe.style.opacity = part.toFixed(2);
       });
-      setText(item.number, S > MOST_NUMBERED ? "" : (pinned ? `${numberOf(pinned, i, j)} → ` : "") + numberOf(now, i, j));
+      const isCompared = pinned && (pinned.chosen ?? i) === i; // the query that was pinned, where one was
+      setText(item.number, S > MOST_NUMBERED ? "" : (isCompared ? `${numberOf(pinned, i, j)} → ` : "") + numberOf(now, i, j));
     });
     if (two) drawLines(i);
     spoken.speak(() => now.keys.map((key, j) => `${now.queries[i]} → ${key}, ${isHidden(i, j) ? "masked" : told(mean(i, j))}`));
