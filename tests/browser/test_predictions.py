@@ -370,6 +370,31 @@ def test_the_state_before_stays_in_sight_beside_the_answer(show):
     assert page.locator(".token small").all_inner_texts() == ["0.27", "0.57", "0.16"]
 
 
+def test_words_compare_the_query_that_the_state_before_had_and_no_other(show):
+    def chosen(heat=1.0, query=0):
+        return tokens(weights(heat).repeat(3, 1), NAMES, chosen=query, control="query")
+
+    ask = choice("Who leads?", NAMES, leader, before={"heat": 0.5}, **HOT)
+    page = show(explore(chosen, predict=ask, heat=HEATS, query=[0, 1, 2]))
+    page.get_by_role("button", name="chair").click()
+    assert page.locator(".pinned").inner_text() == "before: heat = 0.5, query = 0"
+    assert page.locator(".token small").first.inner_text() == "0.72 → 0.27"
+    page.locator(".token").nth(1).click()
+    assert page.locator(".token small").first.inner_text() == "0.27"
+
+
+def test_beside_an_answer_other_maps_do_not_tell_their_changes(show):
+    ask = choice("Who leads?", NAMES, leader, before={"heat": 0.5}, **HOT)
+    page = show(explore(lambda heat=1.0: [in_bars(heat), in_a_map(heat)], predict=ask, heat=HEATS))
+    page.get_by_role("button", name="chair").click()
+    assert page.locator(".bar[data-pinned]").count() == 3
+    assert page.locator("[data-difference]").count() == 0
+    for name in ("unpin", "pin"):
+        page.get_by_role("button", name=name, exact=True).click()
+    page.locator(".controls select, .controls input").first.select_option("1.0")
+    assert page.locator("[data-difference]").count() == 6
+
+
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])
 def test_the_truth_grows_unless_the_reader_wants_no_motion(show, motion):
     grown = []

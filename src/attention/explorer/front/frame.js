@@ -225,15 +225,16 @@ function build(el, payload, given, home) {
   const pinButton = quietButton("pin", () => setPin(pinned ? null : [...at]));
   pinButton.title = "Keep this state in sight behind the next ones";
   const pinLabel = make("span", { class: "pinned", role: "status" });
-  function setPin(places, word = "pinned") {
+  /** @param {number[] | null} places @param {number} [asked] the panel of a question: then no other map tells its changes */
+  function setPin(places, word = "pinned", asked) {
     pinned = places;
-    panels.forEach((panel) => panel.pin?.(pinned));
+    panels.forEach((panel, i) => panel.pin?.((asked ?? i) === i || panel.kind !== "heatmap" ? pinned : null));
     setText(pinButton, pinned ? "unpin" : "pin");
     setText(pinLabel, pinned ? `${word}: ${said(pinned)}` : "");
     update();
   }
-  /** Keep the state that a question starts from in sight. @param {Object<string, any> | null} before */
-  const compare = (before) => setPin(before && controls.map((spec) => indexOf(spec, before[spec.name])), "before");
+  /** Keep the state that a question starts from in sight. @param {Object<string, any> | null} before @param {number} asked */
+  const compare = (before, asked) => setPin(before && controls.map((spec) => indexOf(spec, before[spec.name])), "before", asked);
   const resetButton = quietButton("reset", () => {
     setPin(null);
     change({ ...beginning });

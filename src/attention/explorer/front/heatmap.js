@@ -74,7 +74,8 @@ function heatmap(read, hand) {
   function fitWords() {
     if (!room) return;
     const width = (room / hand.scale() - 90) / columns;
-    setClass(table, "numberless", read.small || width < LEAST_WRITTEN);
+    setClass(table, "dense", width < LEAST_WRITTEN); // presented, its numbers are small
+    setClass(table, "numberless", read.small || width * Math.min(hand.scale(), 1.6) < LEAST_WRITTEN);
     const longest = Math.max(...now.columns.map((word) => [...word].length));
     const isLong = 10 * longest > width;
     heads.forEach((head) => head.toggleAttribute("data-long", isLong && longest > 2));

@@ -8,7 +8,7 @@ const GROWS = 1200; // milliseconds; as in prediction.css
 /**
  * @param {HTMLElement} el the explorer @param {any} spec the question, its kind and its answer
  * @param {{panels: () => any[], controls: HTMLElement, state: Object<string, any>, show: (state: any) => void,
- *   pin: (before: any) => void, commit: () => void, live: boolean}} hand  `show` draws a state that nobody hears of
+ *   pin: (before: any, asked?: number) => void, commit: () => void, live: boolean}} hand  `show` draws a state that nobody hears of
  *   until `commit`, `pin` keeps one in sight for comparison
  */
 function buildPrediction(el, spec, hand) {
@@ -66,7 +66,7 @@ function buildPrediction(el, spec, hand) {
 
   function settle() {
     delete el.dataset.veiled;
-    hand.pin(spec.before ?? null); // which draws anew, too: names may stand elsewhere now
+    hand.pin(spec.before ?? null, spec.panel); // which draws anew, too: names may stand elsewhere now
     lock(false);
     setText(printed, "");
     verdict.replaceChildren(make("b", {}, guess === null ? spec.said : kind.say(guess)), ...subscripted(reason));

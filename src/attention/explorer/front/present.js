@@ -80,7 +80,6 @@ function makePresentation(el, { step, lay, turn }, part = el) {
     el.setAttribute("popover", "manual");
     el.showPopover?.();
     el.classList.add("big");
-    root.classList.add("presenting");
     el.tabIndex = -1;
     el.focus({ preventScroll: true });
     fit();
@@ -98,7 +97,6 @@ function makePresentation(el, { step, lay, turn }, part = el) {
     el.classList.remove("big");
     el.removeAttribute("popover");
     el.removeAttribute("tabindex");
-    root.classList.remove("presenting");
     el.style.removeProperty("--r");
     el.parentElement.style.minHeight = "";
     if (el === part) return;
@@ -143,7 +141,7 @@ function makePresentation(el, { step, lay, turn }, part = el) {
     const isTyped = event.target.matches?.('input[type="text"], textarea');
     if (!size) {
       const isHere = el.contains(document.activeElement) || el.matches(":hover");
-      if (key === "p" && isHere && !isTyped && !root.classList.contains("presenting")) begin(true);
+      if (key === "p" && isHere && !isTyped && !root.querySelector(".big")) begin(true);
       return;
     }
     const act = acts[key];
