@@ -4,7 +4,7 @@
 
 // With more columns than this there is no room for numbers: cells have them as labels, and the read-out says them.
 const MOST_WRITTEN = 12;
-const LEAST_WRITTEN = 28; // pixels of a column that has numbers
+const LEAST_WRITTEN = 28; // pixels of a column that has numbers; presented, for each its own width
 
 function heatmap(read, hand) {
   const [, columns] = read.shape("values");
@@ -74,8 +74,7 @@ function heatmap(read, hand) {
   function fitWords() {
     if (!room) return;
     const width = (room / hand.scale() - 90) / columns;
-    setClass(table, "dense", width < LEAST_WRITTEN); // presented, its numbers are small
-    setClass(table, "numberless", read.small || width * Math.min(hand.scale(), 1.6) < LEAST_WRITTEN);
+    setClass(table, "numberless", read.small || width < (hand.scale() > 1 ? 6.5 * ((now.digits ?? 2) + 2) : LEAST_WRITTEN));
     const longest = Math.max(...now.columns.map((word) => [...word].length));
     const isLong = 10 * longest > width;
     heads.forEach((head) => head.toggleAttribute("data-long", isLong && longest > 2));
