@@ -42,7 +42,7 @@ def test_every_internal_link_resolves():
 def test_index_leads_to_the_welcome_page(visit, origins):
     page = visit(f"{origins['disk']}/index.html").page
     page.wait_for_url("**/book/index.html")
-    assert page.locator("attention-explorer").get_attribute("id") == "ask"
+    assert page.locator("attention-explorer").first.get_attribute("id") == "ask"
 
 
 def test_chapter_offers_itself_as_a_notebook(origins, visit):

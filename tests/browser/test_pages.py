@@ -7,7 +7,7 @@ pointed at and followed. On a phone, in the dark, it comes from a server. What i
 
 import re
 from functools import lru_cache
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
 import nbformat
 import pytest
@@ -35,7 +35,7 @@ def shared(name: str) -> str:
     if not named:
         return ""
     control = named[-1]["controls"][0]
-    return f"#{named[-1]['name']}?{control['name']}={control['labels'][-1].replace(' ', '%20')}"
+    return f"#{named[-1]['name']}?{control['name']}={quote(control['labels'][-1])}"
 
 
 # The pages with figures.
