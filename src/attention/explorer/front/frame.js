@@ -224,7 +224,8 @@ function build(el, payload, given, home) {
 
   const pinButton = quietButton("pin", () => setPin(pinned ? null : [...at]));
   pinButton.title = "Keep this state in sight behind the next ones";
-  const pinLabel = make("span", { class: "pinned", role: "status" });
+  const canPin = payload.panels.some((data) => !UNPINNED.includes(data.kind));
+  const pinLabel = make("span", { class: canPin ? "pinned outlined" : "pinned", role: "status" });
   /** @param {number[] | null} places @param {number} [asked] the panel of a question: then no other map tells its changes */
   function setPin(places, word = "pinned", asked) {
     pinned = places;
@@ -251,7 +252,6 @@ function build(el, payload, given, home) {
     }
     setTimeout(() => setText(element, "copy link"), 2000);
   });
-  const canPin = payload.panels.some((data) => !UNPINNED.includes(data.kind));
   const buttons = controls.length ? [pinLabel, ...(canPin ? [pinButton] : []), resetButton] : [];
   if (payload.name && home.address && controls.length) buttons.push(linkButton);
   const tools = make("p", { class: "tools" }, ...buttons);
