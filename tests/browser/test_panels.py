@@ -391,6 +391,18 @@ def test_under_a_question_nothing_of_a_moment_is_seen(show):
     assert parts.evaluate_all(seen) > 4
 
 
+# ------------------------------------------------------------------------------------------------ marks
+
+
+@pytest.mark.parametrize(("last", "marks"), [(3, ["1", "10", "100", "1000"]), (6, ["10⁰", "10²", "10⁴", "10⁶"])])
+def test_an_axis_has_one_way_of_writing_powers(show, last, marks):
+    x = torch.logspace(0, last, 20)
+    page = show(explore(lambda: curves(x, {"x": x}, x_scale="log", limits=(0, 10**last))), width=390)
+    found = page.locator(".frame text[text-anchor=middle]").all_text_contents()
+    assert [mark for mark in found if mark in marks] == marks, found
+    assert all(mark.startswith("10") for mark in found if mark) or last == 3, found
+
+
 # ------------------------------------------------------------------------------------------------ speed
 
 

@@ -340,7 +340,15 @@ def test_an_answer_brings_its_verdict_into_sight_and_its_panel_where_there_is_ro
 
 @pytest.mark.parametrize(
     "figure",
-    ["01-dictionary#softmax", "02-scores#turn", "06-self-attention#walk", "07-multi-head#shop", "08-positions#turning"],
+    [
+        "01-dictionary#softmax",
+        "02-scores#turn",
+        "06-self-attention#walk",
+        "07-multi-head#shop",
+        "08-positions#turning",
+        "more/07-multi-head#switch",
+        "more/11-pictures#moved",
+    ],
 )
 def test_on_a_phone_an_answer_leaves_its_verdict_below_the_bar(chapter, figure):
     name, _, own = figure.partition("#")

@@ -196,6 +196,9 @@ def test_a_link_far_from_its_figure_offers_the_way_back(visit, origins):
     back.wait_for()
     page.evaluate(STILL)
     assert figure.evaluate(SEEN)
+    bar, way = page.locator("header.bd-header").bounding_box(), back.bounding_box()
+    assert bar["y"] + bar["height"] <= way["y"]
+    assert way["y"] + way["height"] <= figure.bounding_box()["y"], "it covers nothing of the figure"
     page.go_back()
     page.evaluate(STILL)
     assert abs(link.evaluate(PLACE) - before) < 100, "the browser's own way back"  # the figure may have grown above it
