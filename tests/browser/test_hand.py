@@ -198,7 +198,7 @@ def test_a_chosen_word_shows_its_weights_and_sets_its_control(show):
     assert page.locator("output").inner_text() == "2"
     found = one.locator(".token").evaluate_all("all => all.map(t => Number(t.dataset.value))")
     torch.testing.assert_close(torch.tensor(found), weights[0, 2])
-    assert one.locator(".token[data-masked]").all_inner_texts() == ["我\n–", "mat\n–"]
+    assert one.locator(".token[data-masked]").all_inner_texts() == ["我\nmasked", "mat\nmasked"]
     page.keyboard.press("ArrowLeft")
     assert page.locator("output").inner_text() == "1"
     one.locator("ul.spoken li").filter(has_text="cat →").first.wait_for(state="attached")
