@@ -81,7 +81,7 @@ function makePresentation(el, { step, lay, turn }, part = el) {
     el.showPopover?.();
     el.classList.add("big");
     el.tabIndex = -1;
-    el.focus({ preventScroll: true });
+    focusOn(el);
     fit();
     addEventListener("resize", fit);
     listen(document, "fullscreenchange", onFullscreen);
@@ -133,7 +133,7 @@ function makePresentation(el, { step, lay, turn }, part = el) {
   }
 
   const onFullscreen = () => document.fullscreenElement || end();
-  const onFocus = (event) => el.contains(event.target) || el.focus({ preventScroll: true });
+  const onFocus = (event) => el.contains(event.target) || focusOn(el);
 
   const onKey = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
