@@ -22,6 +22,12 @@ function plane(read, hand) {
   const clip = make("clipPath", { id: `attention-clip-${++serial}` }, make("rect"));
   const behind = make("g", { "clip-path": `url(#${clip.id})` }, ...areas, ...lines);
   const handles = read.first("handles");
+  // No veil hides what no control moves, nor what is moved by hand as a control is.
+  [...names, ...pointNames].forEach((name, i) => {
+    const isFixed = !read.moves(names[i] ? "vectors" : `points_${i - names.length}`);
+    const isGiven = isFixed || handles.some((handle) => handle.name === name);
+    [[...arrows, ...clouds][i], heads[i], tags[i]].forEach((mark) => mark?.classList.toggle("given", isGiven));
+  });
   const grips = handles.map(() => make("circle", { r: 12 }));
   const svg = make("svg", { role: "img" }, clip, frame, behind, ...joins, ...ghosts, ...clouds, ...arrows, ...heads, ...tags, ...grips);
   const caption = make("figcaption");
