@@ -4,8 +4,7 @@
 function parseAddress(hash) {
   const [name, query] = hash.replace(/^#/, "").split("?");
   if (!query) return null;
-  const pairs = query.split("&").map((pair) => pair.split("=").map((part) => decodeURIComponent(part.replace(/\+/g, " "))));
-  return { name: decodeURIComponent(name), labels: Object.fromEntries(pairs) };
+  return { name: decodeURIComponent(name), labels: Object.fromEntries(new URLSearchParams(query)) };
 }
 
 class AttentionExplorer extends HTMLElement {
@@ -17,10 +16,11 @@ class AttentionExplorer extends HTMLElement {
   start() {
     const data = this.querySelector('script[type="application/json"]');
     if (!data) return;
-    const address = (hash) => location.href.split("#")[0] + hash;
-    this.explorer = build(this, JSON.parse(data.textContent), {}, { commit: null, address });
+    this.explorer = build(this, JSON.parse(data.textContent), {}, null);
     // A page that is opened in a state shows it; one that was reloaded, or returned to, is left where its reader was.
-    if (AttentionExplorer.asked(location.hash) === this && this.obey(location.hash) && !history.state?.followed) holdInSight(this);
+    if (AttentionExplorer.asked(location.hash) !== this || !this.obey(location.hash)) return;
+    if (history.state?.followed) this.explorer.resume?.();
+    else holdInSight(this);
   }
   disconnectedCallback() {
     this.explorer?.stop();
@@ -55,7 +55,7 @@ if (!customElements.get("attention-explorer")) {
     const { top } = rectOf(link);
     el.obey(link.hash);
     scrollBy({ top: rectOf(link).top - top, behavior: "instant" }); // the figure above may have grown
-    if (!isInSight(el)) visit(el, link);
+    showBoth(el, link);
   });
 }
 
@@ -64,7 +64,7 @@ function render({ model, el }) {
     model.set("state", state);
     model.save_changes();
   };
-  const explorer = build(el, model.get("payload"), model.get("state"), { commit, address: null });
+  const explorer = build(el, model.get("payload"), model.get("state"), commit);
   // JupyterLab takes the arrow keys for itself unless the element that has the focus says no.
   listen(el, "focusin", (event) => (event.target.dataset.lmSuppressShortcuts = "true"));
   const onState = () => explorer.setState(model.get("state"));

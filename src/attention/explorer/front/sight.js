@@ -25,14 +25,24 @@ function holdInSight(el) {
   for (const act of ["wheel", "touchstart", "pointerdown", "keydown"]) addEventListener(act, () => grown.disconnect(), { once: true, passive: true });
 }
 
+/** Scroll the least at which the link and its figure's panels are seen together; where both don't fit, visit the figure. */
+function showBoth(el, link) {
+  const [panels, line] = [el.querySelector(".panels"), link].map(rectOf);
+  const least = Math.max(panels.bottom, line.bottom) + 8 - innerHeight;
+  const most = Math.min(panels.top, line.top) - 8 - ceilingOf(el);
+  if (least <= most) scrollBy({ top: clamp(0, least, most) });
+  else if (!isInSight(el)) visit(el, link);
+}
+
 let forgetWay = () => {};
 
 /** Bring it, and while the link that asked for it is out of sight offer the way back. @param {HTMLElement} link */
 function visit(el, link) {
   forgetWay();
   const goBack = () => {
+    el.explorer.resume?.();
     link.scrollIntoView({ block: "center" });
-    link.focus({ preventScroll: true });
+    focusOn(link);
   };
   const back = makeButton({ class: "al-back", hidden: "" }, goBack, "↩ back to the text");
   const watch = new IntersectionObserver(([{ isIntersecting }]) => {
