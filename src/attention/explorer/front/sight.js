@@ -25,20 +25,21 @@ function holdInSight(el) {
   for (const act of ["wheel", "touchstart", "pointerdown", "keydown"]) addEventListener(act, () => grown.disconnect(), { once: true, passive: true });
 }
 
+let forgetWay = () => {};
+
 /** Scroll the least at which the link and its figure's panels are seen together; where both don't fit, visit the figure. */
 function showBoth(el, link) {
+  forgetWay();
   const [panels, line] = [el.querySelector(".panels"), link].map(rectOf);
-  const least = Math.max(panels.bottom, line.bottom) + 8 - innerHeight;
-  const most = Math.min(panels.top, line.top) - 8 - ceilingOf(el);
-  if (least <= most) scrollBy({ top: clamp(0, least, most) });
+  const least = Math.max(panels.bottom, line.bottom) - innerHeight;
+  const most = Math.min(panels.top, line.top) - ceilingOf(el);
+  const by = clamp(0, least, most);
+  if (most - least > 8) scrollBy({ top: by + 8 * Math.sign(by) });
   else if (!isInSight(el)) visit(el, link);
 }
 
-let forgetWay = () => {};
-
 /** Bring it, and while the link that asked for it is out of sight offer the way back. @param {HTMLElement} link */
 function visit(el, link) {
-  forgetWay();
   const goBack = () => {
     el.explorer.resume?.();
     link.scrollIntoView({ block: "center" });
@@ -55,5 +56,6 @@ function visit(el, link) {
   };
   link.after(back);
   watch.observe(link);
-  bring(el, "auto", 56); // below the way back
+  const isWhole = rectOf(el).height <= innerHeight - ceilingOf(el) - 56; // below the way back
+  bring(isWhole ? el : el.querySelector(".panels"), "auto", 56);
 }
