@@ -272,10 +272,10 @@ function build(el, payload, given, hear) {
   function obey(labels) {
     const next = {};
     controls.forEach((spec) => {
-      if (!(spec.name in labels)) return;
-      const place = spec.labels.indexOf(labels[spec.name]);
-      const number = spec.states.indexOf(Number(labels[spec.name]));
-      if (place >= 0 || number >= 0) next[spec.name] = spec.states[place >= 0 ? place : number];
+      const label = labels[spec.name];
+      const place = spec.labels.indexOf(label);
+      const found = place < 0 ? spec.states.indexOf(Number(label)) : place;
+      if (found >= 0) next[spec.name] = spec.states[found];
     });
     const before = [...at];
     prediction?.lift();
@@ -292,7 +292,7 @@ function build(el, payload, given, hear) {
   function step(by) {
     const i = Math.max(0, controls.findIndex((spec) => spec.kind === "range"));
     const next = at[i] + by;
-    if (!("veiled" in el.dataset) && controls[i]?.states[next] !== undefined) change({ [controls[i].name]: controls[i].states[next] }, GLIDE);
+    if (!hand.isAsked() && controls[i]?.states[next] !== undefined) change({ [controls[i].name]: controls[i].states[next] }, GLIDE);
   }
 
   el.classList.add("attention-explorer", "ae"); // the second in the stylesheet of the book: tools/page_front.py

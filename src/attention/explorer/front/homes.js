@@ -18,7 +18,8 @@ class AttentionExplorer extends HTMLElement {
     if (!data) return;
     this.explorer = build(this, JSON.parse(data.textContent), {}, null);
     // A page that is opened in a state shows it; one that was reloaded, or returned to, is left where its reader was.
-    if (AttentionExplorer.asked(location.hash) !== this || !this.obey(location.hash)) return;
+    if (AttentionExplorer.asked(location.hash) !== this) return;
+    this.obey(location.hash);
     if (history.state?.followed) this.explorer.resume?.();
     else holdInSight(this);
   }
@@ -27,14 +28,13 @@ class AttentionExplorer extends HTMLElement {
   }
   /** Set the controls as an address says. */
   obey(hash) {
-    this.explorer?.obey(parseAddress(hash).labels);
-    return Boolean(this.explorer);
+    this.explorer.obey(parseAddress(hash).labels);
   }
-  /** The explorer of this page that an address names. @returns {AttentionExplorer | null} */
+  /** The explorer of this page that an address names, once it is built. @returns {AttentionExplorer | null} */
   static asked(hash) {
     const address = parseAddress(hash);
-    const found = address && document.getElementById(address.name);
-    return found instanceof AttentionExplorer ? found : null;
+    const found = address && /** @type {any} */ (document.getElementById(address.name));
+    return found?.explorer ? found : null;
   }
 }
 if (!customElements.get("attention-explorer")) {
@@ -44,7 +44,8 @@ if (!customElements.get("attention-explorer")) {
   customElements.define("attention-explorer", AttentionExplorer);
   addEventListener("hashchange", () => {
     const el = AttentionExplorer.asked(location.hash);
-    if (el?.obey(location.hash) && !history.state?.followed && !isInSight(el)) bring(el);
+    el?.obey(location.hash);
+    if (el && !history.state?.followed && !isInSight(el)) bring(el);
   });
   listen(document, "click", (event) => {
     const link = /** @type {HTMLAnchorElement} */ (/** @type {Element} */ (event.target).closest?.('a[href^="#"]'));

@@ -185,7 +185,7 @@ function plane(read, hand) {
       set(tag, { visibility: at && at.every(Number.isFinite) ? "visible" : "hidden" });
       if (!at || !at.every(Number.isFinite)) return;
       const width = 7 * tag.textContent.length;
-      const places = [[10, -16], [-10 - width, -16], [10, 4], [-10 - width, 4], [-width / 2, -26], [-width / 2, 12]];
+      const places = [[10, -16], [-10 - width, -16], [10, 4], [-10 - width, 4], [-width / 2, -28], [-width / 2, 14]];
       const boxes = places.map(([dx, dy]) => new DOMRect(at[0] + dx, at[1] + dy, width, 14));
       const costs = boxes.map((box) => taken.filter((other) => overlap(box, other)).length + (isOutside(box) ? 9 : 0));
       const best = boxes[costs.indexOf(Math.min(...costs))];

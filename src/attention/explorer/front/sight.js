@@ -32,14 +32,15 @@ function showBoth(el, link) {
   forgetWay();
   const [panels, line] = [el.querySelector(".panels"), link].map(rectOf);
   const least = Math.max(panels.bottom, line.bottom) - innerHeight;
-  const most = Math.min(panels.top, line.top) - ceilingOf(el);
+  const bar = el.matches(".tall") ? el.querySelector(".controls").offsetHeight : 0; // stays above the panels
+  const most = Math.min(panels.top - bar, line.top) - ceilingOf(el);
   const by = clamp(0, least, most);
   if (most - least > 8) scrollBy({ top: by + 8 * Math.sign(by) });
-  else if (!isInSight(el)) visit(el, link);
+  else if (!isInSight(el)) visit(el, link, bar);
 }
 
 /** Bring it, and while the link that asked for it is out of sight offer the way back. @param {HTMLElement} link */
-function visit(el, link) {
+function visit(el, link, bar) {
   const goBack = () => {
     el.explorer.resume?.();
     link.scrollIntoView({ block: "center" });
@@ -57,5 +58,5 @@ function visit(el, link) {
   link.after(back);
   watch.observe(link);
   const isWhole = rectOf(el).height <= innerHeight - ceilingOf(el) - 56; // below the way back
-  bring(isWhole ? el : el.querySelector(".panels"), "auto", 56);
+  bring(isWhole ? el : el.querySelector(".panels"), "auto", 56 + bar);
 }
