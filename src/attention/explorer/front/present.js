@@ -71,8 +71,8 @@ function makePresentation(el, { step, lay, turn }, part = el) {
       make("b", {}, isOneOf ? `${all.indexOf(part) + 1} / ${all.length}` : ""),
       ...key(isOneOf, "before", "↑", before),
       ...key(isOneOf, "next", "↓", after),
-      ...key(moves, "back", "←", acts.ArrowLeft),
-      ...key(moves, "on", "→", acts.ArrowRight),
+      ...key(moves, "step back", "←", acts.ArrowLeft),
+      ...key(moves, "step on", "→", acts.ArrowRight),
       ...key(turn, "answer", "P", turn),
       ...key(true, "end", "Esc", end),
     );

@@ -12,7 +12,7 @@
  */
 function follow(element, read, forget) {
   const isMouse = (event) => event.pointerType === "mouse";
-  const isShut = () => element.closest(".dragging, [data-veiled]");
+  const isShut = () => element.closest(".dragging, [data-veiled]") !== null;
   const point = (target, event) => isShut() || read(target, event);
   const leave = () => isShut() || forget();
   let held = false; // a finger's reading stays
