@@ -178,7 +178,8 @@ def test_a_link_does_not_move_a_reader_who_sees_its_figure_s_panels(visit, origi
     figure, link = page.locator("#reaction"), page.locator("a.state[href^='#reaction']").first
     link.click()
     page.evaluate(STILL)
-    figure.evaluate("f => scrollBy({top: f.querySelector('.panels').getBoundingClientRect().top - 60, behavior: 'instant'})")
+    top = figure.locator(".panels").evaluate(PLACE)
+    page.evaluate("by => scrollBy({top: by, behavior: 'instant'})", top - 60)
     before = link.evaluate(PLACE)
     link.click()
     page.evaluate(STILL)
