@@ -42,9 +42,10 @@ function arranged(data, panels) {
   });
   const sizes = data.map(({ kind, fields, group }) => (kind === "heatmap" && group === undefined ? String(fields.values.shape) : ""));
   const isTwin = (i) => sizes[i] !== "" && (sizes[i] === sizes[i - 1] || sizes[i] === sizes[i + 1]);
+  const isPair = data.length === 2 && data[1].kind === "curves"; // a map beside its curves
   /** @param {PanelData} panel @param {number} i */
   const isWide = ({ kind, group, fields }, i) =>
-    group !== undefined || UNPINNED.includes(kind) || (kind === "heatmap" && fields.values.shape[1] > 7 && !isTwin(i));
+    group !== undefined || UNPINNED.includes(kind) || (kind === "heatmap" && fields.values.shape[1] > (isPair ? 9 : 7) && !isTwin(i));
   const isSmall = ({ kind, fields }) => kind === "bars" || (kind === "heatmap" && fields.values.shape[1] < 4);
   for (let first = 0, next; first < data.length; first = next) {
     next = first + 1;
@@ -64,6 +65,7 @@ function areasOf(run) {
   const isBeside = run.length > 1 && run.every(({ kind }, k) => k === tall || kind === "bars");
   if (isBeside && tall === 0) return run.map((_, k) => (k ? "auto / span 4" : `span ${run.length - 1} / span 8`));
   if (isBeside && tall === run.length - 1) return run.map((_, k) => (k < tall ? "auto / 1 / auto / span 4" : `auto / 5 / span ${tall} / -1`));
+  if (run[0].kind === "heatmap" && tall === 1 && run.length === 2) return ["auto / span 7", "auto / span 5"];
   if (run.length % 3 === 0 && run.every(({ small }) => small)) return run.map(() => "auto / span 4");
   const alone = run.length % 2 ? (tall === 0 ? 0 : run.length - 1) : -1;
   return run.map((_, k) => (k === alone ? "auto / span 12" : "auto / span 6"));
