@@ -36,7 +36,7 @@ function arranged(data, panels) {
     if (members[0] !== panels[i]) return null;
     const across = members.length < 5 ? members.length : members.length < 7 ? 3 : 4;
     const legends = new Map(members.map(({ kind, legend }) => [kind, legend]));
-    const box = make("div", { class: "multiples", style: `--across: ${across}` }, ...members.map(({ element }) => element));
+    const box = make("div", { class: "multiples", style: `--across: ${across}; --slim: ${legends.size > 1 ? 1 : 2}` }, ...members.map(({ element }) => element));
     box.append(...[...legends.values()].filter(Boolean));
     return box;
   });
