@@ -42,10 +42,11 @@ function arranged(data, panels) {
   });
   const sizes = data.map(({ kind, fields, group }) => (kind === "heatmap" && group === undefined ? String(fields.values.shape) : ""));
   const isTwin = (i) => sizes[i] !== "" && (sizes[i] === sizes[i - 1] || sizes[i] === sizes[i + 1]);
-  const isPair = data.length === 2 && data[1].kind === "curves"; // a map beside its curves
+  /** @param {PanelData} panel @param {number} most */
+  const isLarge = ({ kind, fields }, most) => kind === "heatmap" && fields.values.shape[1] > most;
+  const most = data.length === 2 && /curves|heatmap/.test(data[1].kind) && !isLarge(data[1], 7) ? 9 : 7; // beside another
   /** @param {PanelData} panel @param {number} i */
-  const isWide = ({ kind, group, fields }, i) =>
-    group !== undefined || UNPINNED.includes(kind) || (kind === "heatmap" && fields.values.shape[1] > (isPair ? 9 : 7) && !isTwin(i));
+  const isWide = (panel, i) => panel.group !== undefined || UNPINNED.includes(panel.kind) || (isLarge(panel, most) && !isTwin(i));
   const isSmall = ({ kind, fields }) => kind === "bars" || (kind === "heatmap" && fields.values.shape[1] < 4);
   for (let first = 0, next; first < data.length; first = next) {
     next = first + 1;
