@@ -31,7 +31,7 @@ FIRST_LOSSES = 5  # kept of each run, so that a test can repeat its beginning
 UNASKED = -100  # the answer where there is no question
 
 KINDS = ("none", "learned", "learned, moved", "sinusoidal", "rotary", "ALiBi")
-SLOW = ("ALiBi, longer", "ALiBi, steep")  # trained twice as long; with slopes eight times as steep
+MORE_ALIBI = ("ALiBi, longer", "ALiBi, steep")  # trained twice as long; with slopes eight times as steep
 SEEDS = range(5)
 
 
@@ -56,7 +56,7 @@ def after(letters: Tensor) -> Tensor:
 
 TASKS = {"three back": three_back, "after": after}
 RUNS = [{"task": task, "kind": kind, "seed": seed} for task in TASKS for kind in KINDS for seed in SEEDS]
-RUNS += [{"task": "three back", "kind": kind, "seed": seed} for kind in SLOW for seed in SEEDS]
+RUNS += [{"task": "three back", "kind": kind, "seed": seed} for kind in MORE_ALIBI for seed in SEEDS]
 
 
 class Block(nn.Module):
@@ -78,7 +78,7 @@ class Reader(nn.Module):
     """A small causal Transformer that says one letter for each it reads.
 
     Args:
-        kind: one of ``KINDS`` or ``SLOW``: how it is told where a letter stands.
+        kind: one of ``KINDS`` or ``MORE_ALIBI``: how it is told where a letter stands.
     """
 
     def __init__(self, kind: str) -> None:
