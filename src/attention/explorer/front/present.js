@@ -80,7 +80,7 @@ function makePresentation(el, { step, lay, turn }, part = el) {
     el.setAttribute("popover", "manual");
     el.showPopover?.();
     el.classList.add("big");
-    el.classList.toggle("wide", Boolean(el.querySelector("[data-wide]")));
+    el.classList.toggle("wide", Boolean(el.querySelector("[data-wide]") && !el.querySelector(".prediction")));
     el.tabIndex = -1;
     el.focus({ preventScroll: true });
     fit();
