@@ -463,7 +463,7 @@ def test_a_guess_that_no_longer_fits_is_forgotten(show, kind):
             " guess === '{' ? guess : JSON.stringify({question, guess}))",
             [question, kept],
         )
-        come_back(page)
+        page.reload()
         assert page.locator(".attention-explorer").get_attribute("data-veiled"), kept
 
 
