@@ -157,6 +157,9 @@ def test_the_number_stands_beside_the_finger_and_moves_nothing(show, touch):
         has_touch=touch,
         width=360 if touch else 1280,
     )
+    page.evaluate(
+        "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )  # drawn at its width
     before = page.locator("attention-explorer").bounding_box()
     stage = page.locator(".stage").bounding_box()
     at = stage["x"] + stage["width"] * 0.3, stage["y"] + stage["height"] / 2

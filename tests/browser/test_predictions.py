@@ -6,7 +6,7 @@ import pytest
 import torch
 from playwright.sync_api import Locator, Page
 
-from attention.explorer import bars, cell, choice, curves, explore, heatmap, marker, sketch, tokens
+from attention.explorer import bars, cell, choice, curves, explore, heatmap, marker, plane, sketch, tokens
 
 NAMES = ["apple", "banana", "chair"]
 HEATS = [0.5, 1.0, 4.0]
@@ -492,14 +492,69 @@ def test_a_browser_that_keeps_nothing_is_enough(show, kind):
 
 
 @every_kind
-def test_a_link_to_a_state_lifts_the_veil(show, kind):
-    page = show(asking(kind), '<a href="#asked?heat=1.0">at 1</a>')
-    page.get_by_role("link").click()
-    page.locator(".after").wait_for()
-    assert page.locator("[data-veiled]").count() == 0
-    assert page.evaluate(SEEN) > 0
+def test_a_link_to_a_state_lifts_the_veil_and_its_question_waits(show, kind):
+    page = show('<a href="#asked?heat=1.0">at 1</a>', asking(kind))
     state = page.locator(".controls select, .controls input").first
-    assert state.evaluate("input => input.ariaValueText ?? input.selectedOptions[0].text") == "1.0"
+    shown = "input => input.ariaValueText ?? input.selectedOptions[0].text"
+    page.get_by_role("link").click()
+    page.locator("[data-veiled]").wait_for(state="detached")
+    assert page.evaluate(SEEN) > 0
+    assert state.evaluate(shown) == "1.0"
+    assert not page.locator(".controls").evaluate("box => box.inert")
+    assert page.locator(".verdict").count() == 0
+    assert page.locator(".attention-explorer").get_attribute("data-prediction") not in ("guessed", "shown")
+    page.get_by_role("button", name="ask me first").click()
+    assert focused(page) == "question"
+    assert page.evaluate(SEEN) == page.evaluate(FILLED) == 0
+    by_mouse(page, kind, True)
+    assert verdict(page) == RIGHT[kind]
+    assert state.evaluate(shown) == ("0.5" if kind == "cell" else "4.0")
+    page.get_by_role("link").click()
+    assert verdict(page) == RIGHT[kind], "an answer stays"
+    assert state.evaluate(shown) == "1.0"
+
+
+def test_a_question_that_a_link_has_set_aside_is_asked_after_a_reload_and_on_the_way_back(show):
+    page = show('<p style="padding-bottom: 2000px"><a href="#asked?heat=1.0">at 1</a></p>', asking("option"))
+    page.get_by_role("link").click()
+    veil = page.locator("[data-veiled]")
+    veil.wait_for(state="detached")
+    page.get_by_role("button", name="back to the text").click()
+    veil.wait_for()
+    page.get_by_role("link").click()
+    veil.wait_for(state="detached")
+    page.reload()
+    veil.wait_for()
+
+
+def test_a_question_about_a_change_begins_where_the_change_begins(show):
+    asked = choice("Does it lead?", NAMES, leader, at={"heat": 4.0}, before={"heat": 0.5}, because=WHY)
+    page = show(explore(in_bars, predict=asked, heat=HEATS))
+    state = page.locator(".controls select")
+    assert state.evaluate("list => list.selectedOptions[0].text") == "0.5"
+    page.get_by_role("button", name="banana").click()
+    assert state.evaluate("list => list.selectedOptions[0].text") == "4.0"
+    assert page.locator(".pinned").inner_text() == "before: heat = 0.5"
+
+
+def test_in_a_plane_what_is_given_stays_in_sight(show):
+    """What no control moves, and what is moved by hand; hidden is what the controls compute."""
+
+    def turned(angle=0.0):
+        angle = torch.tensor(angle)
+        tip = torch.stack([angle.cos(), angle.sin()])
+        points = {"fixed": [1.0, 1.0], "computed": -tip}
+        ahead = plane({"query": tip}, points=points, handle=("query", "angle"))
+        return [ahead, bars([tip[1]], ["score"])]
+
+    asked = choice("Is it positive?", ["yes", "no"], lambda panel: int(panel.numbers["values"][0] <= 0), panel=1)
+    page = show(explore(turned, predict=asked, angle=[-1.0, 0.0, 1.0]))
+    marks = ".arrow:not(.ghost), .arrowhead, .points, .tag"
+    named = """(marks) => marks.filter((mark) => getComputedStyle(mark).visibility === 'visible')
+        .map((mark) => mark.dataset.name ?? mark.dataset.points ?? (mark.textContent || 'head'))"""
+    assert page.locator(marks).evaluate_all(named) == ["fixed", "query", "head", "query", "fixed"]
+    page.get_by_role("button", name="just show me").click()
+    assert page.locator(marks).evaluate_all(named).count("computed") == 2
 
 
 def test_a_guess_is_seen_in_the_state_that_was_asked_about_and_in_no_other(show):

@@ -173,16 +173,43 @@ STILL = """() => new Promise((done) => {
 })"""
 
 
-def test_a_link_does_not_move_a_reader_who_sees_half_of_its_figure(visit, origins):
+def test_a_link_does_not_move_a_reader_who_sees_its_figure_s_panels(visit, origins):
     page = visit(f"{origins['disk']}/book/04-softmax.html").page
     figure, link = page.locator("#reaction"), page.locator("a.state[href^='#reaction']").first
-    figure.evaluate("f => scrollBy({top: f.getBoundingClientRect().top + 0.3 * f.offsetHeight, behavior: 'instant'})")
+    link.click()
+    page.evaluate(STILL)
+    top = figure.locator(".panels").evaluate(PLACE)
+    page.evaluate("by => scrollBy({top: by, behavior: 'instant'})", top - 60)
     before = link.evaluate(PLACE)
     link.click()
     page.evaluate(STILL)
     assert link.evaluate(PLACE) == pytest.approx(before, abs=1)
     assert page.locator(".al-back").count() == 0
     assert figure.locator("input[type=range]").first.get_attribute("aria-valuetext") == "0.1"
+
+
+BOTH_SEEN = """(link) => [link, document.querySelector(link.hash.split('?')[0] + ' .panels')].every((part) => {
+    const {top, bottom} = part.getBoundingClientRect();
+    return top >= 48 && bottom <= innerHeight;
+})"""
+
+
+@pytest.mark.parametrize("block", ["start", "center", "end"])
+@pytest.mark.parametrize(
+    ("chapter", "figures"), [("01-dictionary", "lookup softmax"), ("02-scores", "turn"), ("04-softmax", "reaction gap")]
+)
+def test_a_link_and_its_figure_s_panels_are_seen_together(visit, origins, chapter, figures, block):
+    page = visit(f"{origins['disk']}/book/{chapter}.html").page
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.wait_for_function("MathJax.startup.promise.then(() => document.fonts.ready).then(() => true)")
+    page.mouse.wheel(0, 1)
+    for figure in figures.split():
+        for link in page.locator(f"a.state[href^='#{figure}?']").all():
+            link.evaluate("(link, block) => link.scrollIntoView({block, behavior: 'instant'})", block)
+            link.evaluate("link => link.click()")
+            page.evaluate(STILL)
+            assert link.evaluate(BOTH_SEEN), link.get_attribute("href")
+            assert page.locator(".al-back").count() == 0
 
 
 def test_a_link_far_from_its_figure_offers_the_way_back(visit, origins):

@@ -64,8 +64,9 @@ def choice(
         because: why it is so, one whole sentence; it follows the answer.
         panel: the number of the panel that it is about, from 0.
         at: the state that the question is about; where the explorer begins when not given.
-        before: for a question about a change, the state that it starts from, with some controls or all; after the
-            answer it stays in sight as if it were pinned. Controls that it does not name stand as in ``at``.
+        before: for a question about a change, the state that it starts from, with some controls or all: it is asked
+            there, and after the answer that state stays in sight as if it were pinned. Controls that it does not name
+            stand as in ``at``.
 
     Raises:
         TypeError: an answer that is not a function.

@@ -33,6 +33,9 @@ const textAt = (x, y, anchor, words) => make("text", { x, y, "text-anchor": anch
 /** Whether the number of this index is not to be seen. @param {{mask?: (index: number) => boolean}} now */
 const isMasked = ({ mask }, index) => Boolean(mask && !mask(index));
 
+/** Give it the focus, and the page stays where it is. */
+const focusOn = (element) => element.focus({ preventScroll: true });
+
 /** A button that acts. @param {any} attributes @param {(button: HTMLElement) => void} act */
 function makeButton(attributes, act, ...children) {
   const button = make("button", { type: "button", ...attributes }, ...children);

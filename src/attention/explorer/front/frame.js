@@ -18,10 +18,11 @@ function buildPanel(data, counts, state, hand) {
   read.first = (name) => read(name, state);
   read.shape = (name) => data.fields[name].shape;
   read.kind = (name) => data.fields[name].numbers?.slice(0, 2);
+  read.moves = (name) => data.fields[name].over.length; // whether a control changes it
   read.all = (name) => data.fields[name].items;
   read.small = data.group !== undefined; // one of several that stand side by side
   const built = panelKinds[data.kind](read, hand);
-  const varies = Object.keys(data.fields).filter((name) => data.fields[name].items && data.fields[name].over.length);
+  const varies = Object.keys(data.fields).filter((name) => data.fields[name].items && read.moves(name));
   return { ...built, kind: data.kind, element: make("div", { class: `panel panel-${data.kind}`, "data-varies": varies.join(" ") }, built.element) };
 }
 
@@ -77,10 +78,9 @@ function areasOf(run) {
  * @param {HTMLElement} el
  * @param {Payload} payload
  * @param {Object<string, any>} given the state to begin with
- * @param {{commit: ((state: Object<string, any>) => void) | null, address: ((query: string) => string) | null}} home
- *   what hears each new state, null in a static page; and the address of a state, null where a link leads nowhere
+ * @param {((state: Object<string, any>) => void) | null} hear each new state; null in a static page
  */
-function build(el, payload, given, home) {
+function build(el, payload, given, hear) {
   let { controls } = payload;
   const state = Object.fromEntries(controls.map((spec) => [spec.name, spec.states[spec.initial]]));
   /** @type {Places} */
@@ -128,6 +128,8 @@ function build(el, payload, given, home) {
 
   const glide = makeGlide(el, at, () => panels.forEach((panel) => panel.update(at)));
 
+  const commit = () => hear?.({ ...state });
+
   /** Take over some controls' states, draw and tell whoever listens. With a time, the picture gets there in so long. */
   function change(some, time = 0, drawn = null) {
     if (hand.isAsked()) return;
@@ -135,7 +137,7 @@ function build(el, payload, given, home) {
     Object.assign(state, some);
     update(drawn);
     if (time) glide.start(from, time);
-    home.commit?.({ ...state });
+    commit();
     speak(Object.keys(some));
   }
 
@@ -202,7 +204,7 @@ function build(el, payload, given, home) {
       held: (part) => follow((at.drawn ?? at).with(controls.indexOf(currentSpec(spec)), part)),
       letGo: hand.letGo,
       typed: (text) => change({ [spec.name]: text }),
-      live: home.commit !== null,
+      live: hear !== null,
     }),
   );
   const currentSpec = (spec) => controls.find(({ name }) => name === spec.name) ?? spec;
@@ -245,7 +247,7 @@ function build(el, payload, given, home) {
   });
   const linkButton = quietButton("copy link", async (element) => {
     const query = controls.map((spec, i) => `${encodeURIComponent(spec.name)}=${encodeURIComponent(labelOf(spec, i))}`).join("&");
-    const address = home.address(`#${payload.name}?${query}`);
+    const address = `${location.href.split("#")[0]}#${payload.name}?${query}`;
     try {
       await navigator.clipboard.writeText(address);
       setText(element, "copied");
@@ -256,7 +258,7 @@ function build(el, payload, given, home) {
     setTimeout(() => setText(element, "copy link"), 2000);
   });
   const buttons = controls.length ? [pinLabel, ...(canPin ? [pinButton] : []), resetButton] : [];
-  if (payload.name && home.address && controls.length) buttons.push(linkButton);
+  if (payload.name && !hear && controls.length) buttons.push(linkButton);
   const tools = make("p", { class: "tools" }, ...buttons);
 
   // ---------------------------------------------------------------------------------------------- from outside
@@ -273,10 +275,10 @@ function build(el, payload, given, home) {
   function obey(labels) {
     const next = {};
     controls.forEach((spec) => {
-      if (!(spec.name in labels)) return;
-      const place = spec.labels.indexOf(labels[spec.name]);
-      const number = spec.states.indexOf(Number(labels[spec.name]));
-      if (place >= 0 || number >= 0) next[spec.name] = spec.states[place >= 0 ? place : number];
+      const label = labels[spec.name];
+      const place = spec.labels.indexOf(label);
+      const found = place < 0 ? spec.states.indexOf(Number(label)) : place;
+      if (found >= 0) next[spec.name] = spec.states[found];
     });
     const before = [...at];
     prediction?.lift();
@@ -293,7 +295,7 @@ function build(el, payload, given, home) {
   function step(by) {
     const i = Math.max(0, controls.findIndex((spec) => spec.kind === "range"));
     const next = at[i] + by;
-    if (!("veiled" in el.dataset) && controls[i]?.states[next] !== undefined) change({ [controls[i].name]: controls[i].states[next] }, GLIDE);
+    if (!hand.isAsked() && controls[i]?.states[next] !== undefined) change({ [controls[i].name]: controls[i].states[next] }, GLIDE);
   }
 
   el.classList.add("attention-explorer", "ae"); // the second in the stylesheet of the book: tools/page_front.py
@@ -306,7 +308,7 @@ function build(el, payload, given, home) {
   resized.observe(el);
   Object.assign(state, given);
   const controlBox = make("div", { class: "controls" }, ...shown.map((control) => control.element));
-  const asking = { panels: () => panels, controls: controlBox, state, show: setState, pin: compare, commit: () => home.commit?.({ ...state }), live: home.commit !== null };
+  const asking = { panels: () => panels, controls: controlBox, state, show: setState, pin: compare, commit, live: hear !== null };
   const prediction = payload.predict ? buildPrediction(el, payload.predict, asking) : null;
   const presentation = makePresentation(el, { step, lay: () => panels.forEach((panel) => panel.lay?.()), turn: prediction?.turn });
   tools.append(presentation.button);
@@ -316,7 +318,7 @@ function build(el, payload, given, home) {
   el.replaceChildren(...head, ...(controls.length ? [controlBox] : []), ...parts, ...foot);
   el.toggleAttribute("data-still", !controls.length);
   setPanels(payload);
-  const dontPlay = payload.play && !home.commit ? playWhenSeen(el, shown[hand.axis(payload.play)[0]]) : () => {};
+  const dontPlay = payload.play && !hear ? playWhenSeen(el, shown[hand.axis(payload.play)[0]]) : () => {};
   const stop = () => {
     dontPlay();
     resized.disconnect();
@@ -325,5 +327,5 @@ function build(el, payload, given, home) {
     clearTimeout(speaking);
     [...shown, ...panels].forEach((part) => part.stop?.());
   };
-  return { setPanels, setState, setError, obey, stop };
+  return { setPanels, setState, setError, obey, resume: prediction?.resume, stop };
 }

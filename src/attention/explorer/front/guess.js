@@ -5,8 +5,6 @@
 
 const guessKinds = { option: guessOption, cell: guessCell, marker: guessMarker, sketch: guessSketch };
 
-const tagOf = () => make("small", {}, "your guess");
-
 /** Write "your guess" beside the name of a row. */
 function nameRow(panel, row) {
   const side = panel.cells?.[row]?.[0].parentNode.firstChild;
@@ -32,7 +30,7 @@ function guessOption(spec, panel) {
     show(guess) {
       const pills = spec.options.map((option) => {
         const marks = { class: "pill", "data-guess": option === guess ? "" : null, "data-right": option === spec.answer ? "" : null };
-        return make("span", marks, option, ...(option === guess ? [tagOf()] : []));
+        return make("span", marks, option, ...(option === guess ? [make("small", {}, "your guess")] : []));
       });
       return { parts: pills, stop: nameRow(panel(), spec.rows.indexOf(guess)) };
     },

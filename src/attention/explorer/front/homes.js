@@ -4,8 +4,7 @@
 function parseAddress(hash) {
   const [name, query] = hash.replace(/^#/, "").split("?");
   if (!query) return null;
-  const pairs = query.split("&").map((pair) => pair.split("=").map((part) => decodeURIComponent(part.replace(/\+/g, " "))));
-  return { name: decodeURIComponent(name), labels: Object.fromEntries(pairs) };
+  return { name: decodeURIComponent(name), labels: Object.fromEntries(new URLSearchParams(query)) };
 }
 
 class AttentionExplorer extends HTMLElement {
@@ -17,24 +16,25 @@ class AttentionExplorer extends HTMLElement {
   start() {
     const data = this.querySelector('script[type="application/json"]');
     if (!data) return;
-    const address = (hash) => location.href.split("#")[0] + hash;
-    this.explorer = build(this, JSON.parse(data.textContent), {}, { commit: null, address });
+    this.explorer = build(this, JSON.parse(data.textContent), {}, null);
     // A page that is opened in a state shows it; one that was reloaded, or returned to, is left where its reader was.
-    if (AttentionExplorer.asked(location.hash) === this && this.obey(location.hash) && !history.state?.followed) holdInSight(this);
+    if (AttentionExplorer.asked(location.hash) !== this) return;
+    this.obey(location.hash);
+    if (history.state?.followed) this.explorer.resume?.();
+    else holdInSight(this);
   }
   disconnectedCallback() {
     this.explorer?.stop();
   }
   /** Set the controls as an address says. */
   obey(hash) {
-    this.explorer?.obey(parseAddress(hash).labels);
-    return Boolean(this.explorer);
+    this.explorer.obey(parseAddress(hash).labels);
   }
-  /** The explorer of this page that an address names. @returns {AttentionExplorer | null} */
+  /** The explorer of this page that an address names, once it is built. @returns {AttentionExplorer | null} */
   static asked(hash) {
     const address = parseAddress(hash);
-    const found = address && document.getElementById(address.name);
-    return found instanceof AttentionExplorer ? found : null;
+    const found = address && /** @type {any} */ (document.getElementById(address.name));
+    return found?.explorer ? found : null;
   }
 }
 if (!customElements.get("attention-explorer")) {
@@ -44,7 +44,8 @@ if (!customElements.get("attention-explorer")) {
   customElements.define("attention-explorer", AttentionExplorer);
   addEventListener("hashchange", () => {
     const el = AttentionExplorer.asked(location.hash);
-    if (el?.obey(location.hash) && !history.state?.followed && !isInSight(el)) bring(el);
+    el?.obey(location.hash);
+    if (el && !history.state?.followed && !isInSight(el)) bring(el);
   });
   listen(document, "click", (event) => {
     const link = /** @type {HTMLAnchorElement} */ (/** @type {Element} */ (event.target).closest?.('a[href^="#"]'));
@@ -55,7 +56,7 @@ if (!customElements.get("attention-explorer")) {
     const { top } = rectOf(link);
     el.obey(link.hash);
     scrollBy({ top: rectOf(link).top - top, behavior: "instant" }); // the figure above may have grown
-    if (!isInSight(el)) visit(el, link);
+    showBoth(el, link);
   });
 }
 
@@ -64,7 +65,7 @@ function render({ model, el }) {
     model.set("state", state);
     model.save_changes();
   };
-  const explorer = build(el, model.get("payload"), model.get("state"), { commit, address: null });
+  const explorer = build(el, model.get("payload"), model.get("state"), commit);
   // JupyterLab takes the arrow keys for itself unless the element that has the focus says no.
   listen(el, "focusin", (event) => (event.target.dataset.lmSuppressShortcuts = "true"));
   const onState = () => explorer.setState(model.get("state"));

@@ -22,6 +22,12 @@ function plane(read, hand) {
   const clip = make("clipPath", { id: `attention-clip-${++serial}` }, make("rect"));
   const behind = make("g", { "clip-path": `url(#${clip.id})` }, ...areas, ...lines);
   const handles = read.first("handles");
+  // No veil hides what no control moves, nor what is moved by hand as a control is.
+  [...names, ...pointNames].forEach((name, i) => {
+    const isFixed = !read.moves(names[i] ? "vectors" : `points_${i - names.length}`);
+    const isGiven = isFixed || handles.some((handle) => handle.name === name);
+    [[...arrows, ...clouds][i], heads[i], tags[i]].forEach((mark) => mark?.classList.toggle("given", isGiven));
+  });
   const grips = handles.map(() => make("circle", { r: 12 }));
   const svg = make("svg", { role: "img" }, clip, frame, behind, ...joins, ...ghosts, ...clouds, ...arrows, ...heads, ...tags, ...grips);
   const caption = make("figcaption");
@@ -179,7 +185,7 @@ function plane(read, hand) {
       set(tag, { visibility: at && at.every(Number.isFinite) ? "visible" : "hidden" });
       if (!at || !at.every(Number.isFinite)) return;
       const width = 7 * tag.textContent.length;
-      const places = [[10, -16], [-10 - width, -16], [10, 4], [-10 - width, 4], [-width / 2, -26], [-width / 2, 12]];
+      const places = [[10, -16], [-10 - width, -16], [10, 4], [-10 - width, 4], [-width / 2, -28], [-width / 2, 14]];
       const boxes = places.map(([dx, dy]) => new DOMRect(at[0] + dx, at[1] + dy, width, 14));
       const costs = boxes.map((box) => taken.filter((other) => overlap(box, other)).length + (isOutside(box) ? 9 : 0));
       const best = boxes[costs.indexOf(Math.min(...costs))];

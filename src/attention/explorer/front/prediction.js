@@ -22,7 +22,7 @@ function buildPrediction(el, spec, hand) {
   const kind = guessKinds[spec.kind](spec, () => hand.panels()[spec.panel]);
   const reason = spec.because ? ` ${spec.because}` : "";
   let guess = recall();
-  let standing = guess === null ? "asked" : "guessed"; // or "shown", without a guess
+  let standing = guess === null ? "asked" : "guessed"; // or "shown", without a guess; or "aside", still to be asked
   let before = null; // the state that the question took the figure from
   let undo = () => {};
   // A caption that has an option in it, or the answer's number, may tell; and one that a control changes.
@@ -30,13 +30,11 @@ function buildPrediction(el, spec, hand) {
 
   const quiet = (words, act) => makeButton({ class: "quiet" }, act, words);
   const skip = quiet("just show me", () => answer(null));
-  const again = quiet("ask me again", () => {
+  const again = quiet("", () => {
     forget();
     stand("asked");
-    question.focus({ preventScroll: true });
+    focusOn(question);
   });
-
-  after.append(again);
 
   /** Begin, or draw anew on other panels. */
   function begin() {
@@ -55,7 +53,7 @@ function buildPrediction(el, spec, hand) {
   function ask() {
     el.dataset.veiled = spec.kind;
     hand.pin(null);
-    leaveFor(spec.state);
+    leaveFor(spec.before ?? spec.state);
     lock(true);
     after.remove();
     setText(printed, spec.said + reason);
@@ -66,13 +64,19 @@ function buildPrediction(el, spec, hand) {
 
   function settle() {
     delete el.dataset.veiled;
-    hand.pin(spec.before ?? null, spec.panel); // which draws anew, too: names may stand elsewhere now
     lock(false);
+    const isAside = standing === "aside";
+    setText(again, isAside ? "ask me first" : "ask me again");
+    choices.replaceChildren(again);
+    undo = () => {};
+    if (isAside) return;
+    hand.pin(spec.before ?? null, spec.panel); // which draws anew, too: names may stand elsewhere now
     setText(printed, "");
     verdict.replaceChildren(make("b", {}, guess === null ? spec.said : kind.say(guess)), ...subscripted(reason));
     const { parts, stop } = guess === null ? { parts: [], stop() {} } : kind.show(guess);
     choices.replaceChildren(...parts);
     choices.after(after);
+    after.append(again);
     undo = stop;
   }
 
@@ -80,12 +84,13 @@ function buildPrediction(el, spec, hand) {
   function answer(given) {
     guess = given;
     before = null;
+    hand.show(spec.state);
     if (guess !== null) keep();
     stand(guess === null ? "shown" : "guessed");
     hand.commit();
     el.dataset.grows = "";
     setTimeout(() => delete el.dataset.grows, GROWS);
-    verdict.focus({ preventScroll: true });
+    focusOn(verdict);
     const { element: panel } = hand.panels()[spec.panel];
     const isRoom = rectOf(panel).bottom - rectOf(verdict).top < innerHeight - 90; // without the page's bar and the margins
     panel.scrollIntoView({ block: "nearest", behavior: "instant" });
@@ -115,12 +120,15 @@ function buildPrediction(el, spec, hand) {
     el.toggleAttribute("data-elsewhere", Object.keys(spec.state).some((name) => spec.state[name] !== hand.state[name]));
   }
 
-  /** A link that leads to a state lifts the veil: its text has told what to look at. */
+  /** A link that leads to a state lifts the veil, as its text has told what to look at; its question waits. */
   function lift() {
     if (before) hand.show(before);
     before = null;
-    if (standing === "asked") stand("shown");
+    if (standing === "asked") stand("aside");
   }
+
+  /** Ask what a link has set aside. */
+  const resume = () => standing === "aside" && stand("asked");
 
   // What a reader guessed stays in the reader's browser, where that keeps anything, for as long as the question stays.
   function kept(act) {
@@ -147,5 +155,5 @@ function buildPrediction(el, spec, hand) {
   /** Answer the question, or ask it again. */
   const turn = () => (standing === "asked" ? skip : again).click();
 
-  return { element, begin, moved, lift, turn };
+  return { element, begin, moved, lift, resume, turn };
 }

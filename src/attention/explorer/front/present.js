@@ -71,8 +71,8 @@ function makePresentation(el, { step, lay, turn }, part = el) {
       make("b", {}, isOneOf ? `${all.indexOf(part) + 1} / ${all.length}` : ""),
       ...key(isOneOf, "before", "↑", before),
       ...key(isOneOf, "next", "↓", after),
-      ...key(moves, "back", "←", acts.ArrowLeft),
-      ...key(moves, "on", "→", acts.ArrowRight),
+      ...key(moves, "step back", "←", acts.ArrowLeft),
+      ...key(moves, "step on", "→", acts.ArrowRight),
       ...key(turn, "answer", "P", turn),
       ...key(true, "end", "Esc", end),
     );
@@ -82,7 +82,7 @@ function makePresentation(el, { step, lay, turn }, part = el) {
     el.classList.add("big");
     el.classList.toggle("wide", Boolean(el.querySelector("[data-wide]") && !el.querySelector(".prediction")));
     el.tabIndex = -1;
-    el.focus({ preventScroll: true });
+    focusOn(el);
     fit();
     addEventListener("resize", fit);
     listen(document, "fullscreenchange", onFullscreen);
@@ -134,7 +134,7 @@ function makePresentation(el, { step, lay, turn }, part = el) {
   }
 
   const onFullscreen = () => document.fullscreenElement || end();
-  const onFocus = (event) => el.contains(event.target) || el.focus({ preventScroll: true });
+  const onFocus = (event) => el.contains(event.target) || focusOn(el);
 
   const onKey = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;

@@ -11,23 +11,24 @@
  * @param {() => void} forget
  */
 function follow(element, read, forget) {
-  const isShut = () => element.closest(".dragging, [data-veiled]");
+  const isMouse = (event) => event.pointerType === "mouse";
+  const isShut = () => element.closest(".dragging, [data-veiled]") !== null;
   const point = (target, event) => isShut() || read(target, event);
   const leave = () => isShut() || forget();
   let held = false; // a finger's reading stays
   const under = (event) => document.elementFromPoint(event.clientX, event.clientY) ?? event.target;
   const onDown = (event) => {
-    if (event.pointerType === "mouse") return;
+    if (isMouse(event)) return;
     held = point(event.target, event);
     if (!held) leave();
   };
   const onMove = (event) => {
-    const target = event.pointerType === "mouse" ? event.target : under(event);
-    if (event.pointerType === "mouse") held = false;
+    const target = isMouse(event) ? event.target : under(event);
+    if (isMouse(event)) held = false;
     else if (!held || !element.contains(target)) return;
-    if (!point(target, event) && event.pointerType === "mouse") leave();
+    if (!point(target, event) && isMouse(event)) leave();
   };
-  const onLeave = (event) => event.pointerType === "mouse" && leave();
+  const onLeave = (event) => isMouse(event) && leave();
   const onElsewhere = (event) => {
     if (!held || element.contains(event.target)) return;
     held = false;

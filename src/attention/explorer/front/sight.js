@@ -27,12 +27,24 @@ function holdInSight(el) {
 
 let forgetWay = () => {};
 
-/** Bring it, and while the link that asked for it is out of sight offer the way back. @param {HTMLElement} link */
-function visit(el, link) {
+/** Scroll the least at which the link and its figure's panels are seen together; where both don't fit, visit the figure. */
+function showBoth(el, link) {
   forgetWay();
+  const [panels, line] = [el.querySelector(".panels"), link].map(rectOf);
+  const least = Math.max(panels.bottom, line.bottom) - innerHeight;
+  const bar = el.matches(".tall") ? el.querySelector(".controls").offsetHeight : 0; // stays above the panels
+  const most = Math.min(panels.top - bar, line.top) - ceilingOf(el);
+  const by = clamp(0, least, most);
+  if (most - least > 8) scrollBy({ top: by + 8 * Math.sign(by) });
+  else if (!isInSight(el)) visit(el, link, bar);
+}
+
+/** Bring it, and while the link that asked for it is out of sight offer the way back. @param {HTMLElement} link */
+function visit(el, link, bar) {
   const goBack = () => {
+    el.explorer.resume?.();
     link.scrollIntoView({ block: "center" });
-    link.focus({ preventScroll: true });
+    focusOn(link);
   };
   const back = makeButton({ class: "al-back", hidden: "" }, goBack, "↩ back to the text");
   const watch = new IntersectionObserver(([{ isIntersecting }]) => {
@@ -45,5 +57,6 @@ function visit(el, link) {
   };
   link.after(back);
   watch.observe(link);
-  bring(el, "auto", 56); // below the way back
+  const isWhole = rectOf(el).height <= innerHeight - ceilingOf(el) - 56; // below the way back
+  bring(isWhole ? el : el.querySelector(".panels"), "auto", 56 + bar);
 }

@@ -37,6 +37,9 @@ def plane(
     A handle lets the reader take an arrow by its tip, or a point: dragging it chooses, of all states of the named
     controls, the one in which it lies nearest, and the sliders follow.
 
+    A question before the figure (:func:`choice`) hides what the controls compute. Arrows and points that no control
+    moves, and those with a handle, are given, and stay in sight.
+
     Args:
         vectors: name → (x, y), the arrow's tip.
         points: name → (x, y), or (M, 2) for many.
