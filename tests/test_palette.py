@@ -38,8 +38,10 @@ def palette():
 
 def test_every_coloured_symbol_gets_its_variable(palette):
     css = (ROOT / "book" / "_front" / "text.css").read_text(encoding="utf-8").lower()
-    rules = dict(re.findall(r'mjx-container \[stroke="(#\w{6})" i\] \{\s*fill: var\(--al-(\w+)\)', css))
-    assert rules == {light: name for name, (light, _) in palette.items()}
+    rule = r'span\.(\w+),\s*\[stroke="(#\w{6})" i\] \{\s*--mine: var\(--al-(\w+)\)'
+    found = re.findall(rule, css)
+    assert all(word == name for word, _, name in found)
+    assert {light: name for _, light, name in found} == {light: name for name, (light, _) in palette.items()}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

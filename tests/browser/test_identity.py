@@ -81,16 +81,16 @@ def test_the_code_of_a_figure_is_below_it(visit, origins):
 
 
 def test_controls_of_a_tall_figure_stay_in_sight(visit, origins):
-    page = page_of_chapter(visit, origins, "08-positions").page
+    page = page_of_chapter(visit, origins, "07-multi-head").page
     page.set_viewport_size({"width": 1280, "height": 500})
-    products = page.locator("#products")
-    products.scroll_into_view_if_needed()
-    page.wait_for_selector("#products.tall")
-    page.evaluate("document.querySelector('#products .panels').scrollIntoView({block: 'end', behavior: 'instant'})")
-    controls, caption = products.locator(".controls").bounding_box(), products.locator("caption").first.bounding_box()
+    figure = page.locator("#pass")
+    figure.scroll_into_view_if_needed()
+    page.wait_for_selector("#pass.tall")
+    page.evaluate("document.querySelector('#pass .panels').scrollIntoView({block: 'end', behavior: 'instant'})")
+    controls, caption = figure.locator(".controls").bounding_box(), figure.locator("figcaption").first.bounding_box()
     assert 0 <= controls["y"] < 100
-    page.evaluate("document.querySelector('#products').scrollIntoView({block: 'start', behavior: 'instant'})")
-    controls, caption = products.locator(".controls").bounding_box(), products.locator("caption").first.bounding_box()
+    page.evaluate("document.querySelector('#pass').scrollIntoView({block: 'start', behavior: 'instant'})")
+    controls, caption = figure.locator(".controls").bounding_box(), figure.locator("figcaption").first.bounding_box()
     assert controls["y"] + controls["height"] <= caption["y"]
 
 

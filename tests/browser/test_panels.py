@@ -403,6 +403,36 @@ def test_an_axis_has_one_way_of_writing_powers(show, last, marks):
     assert all(mark.startswith("10") for mark in found if mark) or last == 3, found
 
 
+def test_a_map_of_nine_columns_stands_beside_its_curves_with_its_numbers(show):
+    page = show(explore(lambda k: [heatmap(k * torch.eye(9), digits=1), curves(range(5), {"k": [k] * 5})], k=(1, 3)))
+    page.set_viewport_size({"width": 704, "height": 800})
+    one, other = (page.locator(f".panel-{kind}").bounding_box() for kind in ("heatmap", "curves"))
+    assert one["y"] == other["y"]
+    assert one["x"] + one["width"] < other["x"]
+    assert page.locator(".numberless").count() == 0
+
+
+def test_on_a_phone_small_pictures_of_one_kind_stand_two_beside_one_another_and_of_two_kinds_below(show):
+    lines = [curves(range(5), {"a": range(5)}) for _ in range(2)]
+    page = show(
+        *(explore(lambda k, some=some: [some], k=(1, 2)) for some in (lines, [lines[0], heatmap(torch.eye(9))])),
+        width=390,
+    )
+    boxes = [each.bounding_box() for each in page.locator(".multiples > .panel").all()]
+    assert boxes[0]["y"] == boxes[1]["y"]
+    assert boxes[2]["y"] + boxes[2]["height"] <= boxes[3]["y"]
+    assert boxes[2]["width"] > 1.9 * boxes[0]["width"]
+
+
+def test_no_line_runs_through_a_moment_s_name(show):
+    plot = {"limits": (0, 1), "handle": ("now", "step")}
+    page = show(explore(lambda step: curves(range(5), {"a": [1.0] * 5}, moments={"now": step}, **plot), step=(0, 4)))
+    shape = "part => { const {y, height} = part.getBBox(); return [y, y + height]; }"  # without its rim
+    top, bottom = page.locator(".moment text").evaluate(shape)
+    assert top >= 0
+    assert bottom <= page.locator(".line:not(.ghost)").evaluate(shape)[0]
+
+
 # ------------------------------------------------------------------------------------------------ speed
 
 

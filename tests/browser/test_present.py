@@ -247,6 +247,36 @@ def test_a_chapter_opens_as_its_figures_readable_from_afar(browser, chapter):
     window.close()
 
 
+def test_a_map_of_many_columns_has_nearly_square_cells_beside_bars(show):
+    letters = "abcdefghijklmnopqrs"
+
+    def steered(k):
+        return [bars([k, 1]), heatmap(k * torch.eye(10, 19), columns=letters)]
+
+    page = show(explore(steered, title="Steered", k=(1, 3)))
+    page.set_viewport_size(SCREEN)
+    page.get_by_role("button", name="present").click()
+    page.wait_for_selector(".big")
+    wait(page)
+    assert page.evaluate(CUT) == []
+    cell = page.locator(".heatmap tbody td").first.bounding_box()
+    assert 0.75 < cell["width"] / cell["height"] < 1.35
+
+
+@pytest.mark.parametrize(("chapter", "name"), [("06-self-attention", "walk"), ("07-multi-head", "pass")])
+def test_a_computation_of_many_matrices_is_readable_from_afar(browser, chapter, name):
+    window = browser.new_context(viewport=SCREEN, reduced_motion="reduce")
+    page = window.new_page()
+    page.goto((BOOK / "book" / f"{chapter}.html").as_uri() + f"?present#{name}")
+    page.wait_for_selector(f"#{name}.big")
+    if page.locator(".big[data-veiled]").count():
+        page.keyboard.press("p")
+    wait(page)
+    assert page.evaluate(CUT) == []
+    assert page.evaluate(SMALLEST) >= 24
+    window.close()
+
+
 ARTICLE = """<article class="bd-article"><section><h1>1. A title<a class="headerlink">#</a></h1>
     <p>Text, <strong>a word</strong>, and a question. <strong>Why does it work at all?</strong></p>
     <div class="math"><svg width="20ex" viewBox="0 0 20 10"><path d="M0,0h20v10z"/></svg></div>

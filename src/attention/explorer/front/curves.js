@@ -119,11 +119,11 @@ function curves(read, hand) {
   }
 
   function draw() {
-    const usual = (wide) => (read.small ? Math.round(Math.max(wide * 0.7, 90)) : Math.round(clamp(wide * 0.5, 180, 280)));
+    const usual = (wide) => (read.small ? Math.round(clamp(wide * 0.7, 90, 190)) : Math.round(clamp(wide * 0.5, 180, 280)));
     const [width, height] = hand.room(stage, wide, usual);
     const isDirect = read.first("direct") && !read.small && width >= LEAST_NAMED && widestName < 0.28 * width;
     const right = width - (isDirect ? widestName + 16 : 16); // half of the last mark, such as 1000
-    const top = read.small ? 8 : now.axes[1] ? 30 : 10;
+    const top = now.axes[1] && !read.small ? 30 : moments.length ? 18 : 9;
     const labels = marksOf(now.limits, now.y_scale, read.small ? 2 : 4).map(({ label }) => textWidth(label, 12) + 12);
     const box = { left: Math.max(read.small ? 30 : 46, ...labels), right, top, bottom: height - (read.small ? 20 : 38) - (grips.length ? 8 : 0) };
     const { px, py } = scales(now.x_limits, now.limits, box, now.x_scale, now.y_scale);
@@ -173,8 +173,7 @@ function curves(read, hand) {
     const [line, tag, ...dots] = moment.children;
     const at = plot.px(x);
     set(line, { x1: at, x2: at, y1: plot.box.top, y2: plot.box.bottom });
-    const cut = at + 8 + 7 * tag.textContent.length > plot.box.right;
-    set(tag, { "text-anchor": cut ? "end" : "start", x: at + (cut ? -6 : 6), y: plot.box.top + 10 });
+    set(tag, placeWithin(at, tag.textContent, plot.box.top - 5));
     dots.forEach((dot, i) => {
       const y = heightAt(now.drawn[i], x);
       set(dot, { cx: at, cy: Number.isFinite(y) ? y : 0, visibility: Number.isFinite(y) ? "inherit" : "hidden" });
@@ -221,7 +220,7 @@ function curves(read, hand) {
       ]),
       ...marksOf(now.x_limits, now.x_scale, Math.max(Math.min(8, (box.right - box.left) / 60), 2)).flatMap((mark) => [
         ...(now.x_scale === "log" ? [make("line", { x1: px(mark.value), x2: px(mark.value), y1: box.top, y2: box.bottom, class: look(mark) })] : []),
-        numberBelow(px(mark.value), under, mark.label),
+        make("text", placeWithin(px(mark.value), mark.label, under), mark.label),
       ]),
       ...(read.small ? [] : [textAt(box.right, under + 16, "end", now.axes[0]), textAt(4, 12, "start", now.axes[1])]),
     );
@@ -246,10 +245,10 @@ function curves(read, hand) {
     );
   }
 
-  /** A number under its mark, or at the picture's end where it would stand out of it; about 7 pixels a digit. */
-  function numberBelow(x, y, label) {
-    const isCut = x + 3.5 * label.length > plot.width;
-    return textAt(isCut ? plot.width : x, y, isCut ? "end" : "middle", label);
+  /** A word in the middle of its mark, or at the picture's end where it would stand out of it; about 7 pixels a letter. */
+  function placeWithin(x, word, y) {
+    const isCut = x + 3.5 * word.length > plot.width;
+    return { x: isCut ? plot.width : x, y, "text-anchor": isCut ? "end" : "middle" };
   }
 
   function showHair() {

@@ -2,7 +2,7 @@
 // Matrices, each made from those before it. A step lights those that it computes and what they are made of, and copies
 // of that are seen to move there. Lines of matrices break where there is no room; arrows are laid after the breaks.
 
-const FLOW = { letter: 0.6, gap: 2, least: 12, most: 1.1, flight: 420, stagger: 180 }; // em, pixels, milliseconds
+const FLOW = { letter: 0.6, gap: 2, least: 12, most: 1.1, wide: 55, widest: 75, flight: 420, stagger: 180 }; // em, pixels, milliseconds
 
 function flow(read, hand) {
   const specs = read.first("stations");
@@ -10,9 +10,10 @@ function flow(read, hand) {
   const svg = make("svg", { class: "ways", "aria-hidden": "true" });
   const stations = specs.map(build);
   const lines = specs.reduce((all, spec, k) => ((all[spec.line] ??= []).push(stations[k]), all), []);
-  const stage = make("div", { class: "stations" }, svg, ...lines.map((some) => make("div", { class: "line" }, ...some.map((station) => station.element))));
+  const stage = make("div", { class: "stations" });
   const figure = make("figure", { class: "flow" }, caption, stage);
   const ways = specs.flatMap((spec, to) => spec.sources.map(([from]) => ({ from, to, element: svg.appendChild(make("g", { "data-color": specs[from].color }, make("path"), make("polygon", { points: "0,0 -8,4 -8,-4" }))) })));
+  let laid = []; // the lines as they stand
   let now = null;
   let drawn = ""; // the state, so that a picture on its way to it is drawn once
 
@@ -34,7 +35,7 @@ function flow(read, hand) {
     setStyle(element, "--own", `${cell * S}em`);
     setStyle(element, "--label", `${label}em`);
     table.toggleAttribute("data-upright", isUpright);
-    const head = isUpright ? wide(spec.columns) + 0.5 : spec.columns.some(Boolean) ? 1.5 : 0;
+    const head = isUpright ? 0.87 * wide(spec.columns) + 0.5 : spec.columns.some(Boolean) ? 1.5 : 0;
     const width = Math.max(cell * S, 0.52 * `${spec.name} = ${spec.operation}`.length + 0.5); // of its caption, too
     setStyle(element, "--width", `${width}em`);
     return { element, words, spoken, heads, sides, cells, rows, names: spec.rows.join("\n"), width, label, head };
@@ -159,17 +160,28 @@ function flow(read, hand) {
 
   // ---------------------------------------------------------------------------------------------- places
 
+  const joined = lines.filter((_, k) => k % 2 === 0).map((some, k) => some.concat(lines[2 * k + 1] ?? []));
+  const widthAfter = (station, before) => station.width + (station.names === before?.names ? 0 : station.label);
+  const widest = (places) => Math.max(...places.map((some) => some.reduce((sum, station, i) => sum + FLOW.gap + widthAfter(station, some[i - 1]), -FLOW.gap)));
+  const across = lines.length > 2 && widest(joined) < FLOW.widest ? joined : lines; // where it is presented
+  figure.toggleAttribute("data-wide", widest(across) > FLOW.wide);
+
+  function arrange(places) {
+    laid = places;
+    stage.replaceChildren(svg, ...laid.map((some) => make("div", { class: "line" }, ...some.map((station) => station.element))));
+  }
+
   /** Set the size so that the widest line fits; where it can't, break it. Labels stand where a line begins, or they change. */
   function lay() {
+    const places = figure.closest(".wide") ? across : lines;
+    if (places !== laid) arrange(places);
     const inherited = parseFloat(getComputedStyle(figure).fontSize);
-    const widthAfter = (station, before) => station.width + (station.names === before?.names ? 0 : station.label);
-    const widest = Math.max(...lines.map((some) => some.reduce((sum, station, i) => sum + FLOW.gap + widthAfter(station, some[i - 1]), -FLOW.gap)));
-    const fitting = (stage.clientWidth - 2) / widest;
+    const fitting = (stage.clientWidth - 2) / widest(laid);
     const size = fitting < FLOW.least ? FLOW.least : Math.min(fitting, FLOW.most * inherited);
     stage.style.fontSize = `${size.toFixed(2)}px`;
-    const room = stage.clientWidth / size - 0.1;
+    const room = (stage.clientWidth - 1) / size;
     let line = 0;
-    for (const some of lines) {
+    for (const some of laid) {
       let used = 0;
       some.forEach((station, i) => {
         const next = used + FLOW.gap + widthAfter(station, some[i - 1]);
@@ -199,7 +211,7 @@ function flow(read, hand) {
     const boxes = stations.map(box);
     const edge = Math.max(...boxes.map(({ right }) => right));
     const heights = []; // of each line, by what shares one
-    const isWhole = stations.at(-1).line === lines.length;
+    const isWhole = stations.at(-1).line === laid.length;
     for (const { from, to, element } of ways) {
       const [a, b] = [boxes[from], boxes[to]];
       const within = stations[from].line === stations[to].line;
@@ -263,6 +275,7 @@ function flow(read, hand) {
     if (chooser && i >= 0 && !whole && i !== now.query) hand.move({ [chooser]: i });
   });
   figure.toggleAttribute("data-choose", Boolean(read.first("control")));
+  arrange(lines);
   const resized = new ResizeObserver(lay);
   resized.observe(stage);
 

@@ -37,15 +37,17 @@ function arranged(data, panels) {
     if (members[0] !== panels[i]) return null;
     const across = members.length < 5 ? members.length : members.length < 7 ? 3 : 4;
     const legends = new Map(members.map(({ kind, legend }) => [kind, legend]));
-    const box = make("div", { class: "multiples", style: `--across: ${across}` }, ...members.map(({ element }) => element));
+    const box = make("div", { class: "multiples", style: `--across: ${across}; --slim: ${legends.size > 1 ? 1 : 2}` }, ...members.map(({ element }) => element));
     box.append(...[...legends.values()].filter(Boolean));
     return box;
   });
   const sizes = data.map(({ kind, fields, group }) => (kind === "heatmap" && group === undefined ? String(fields.values.shape) : ""));
   const isTwin = (i) => sizes[i] !== "" && (sizes[i] === sizes[i - 1] || sizes[i] === sizes[i + 1]);
+  /** @param {PanelData} panel @param {number} most */
+  const isLarge = ({ kind, fields }, most) => kind === "heatmap" && fields.values.shape[1] > most;
+  const most = data.length === 2 && /curves|heatmap/.test(data[1].kind) && !isLarge(data[1], 7) ? 9 : 7; // beside another
   /** @param {PanelData} panel @param {number} i */
-  const isWide = ({ kind, group, fields }, i) =>
-    group !== undefined || UNPINNED.includes(kind) || (kind === "heatmap" && fields.values.shape[1] > 7 && !isTwin(i));
+  const isWide = (panel, i) => panel.group !== undefined || UNPINNED.includes(panel.kind) || (isLarge(panel, most) && !isTwin(i));
   const isSmall = ({ kind, fields }) => kind === "bars" || (kind === "heatmap" && fields.values.shape[1] < 4);
   for (let first = 0, next; first < data.length; first = next) {
     next = first + 1;
@@ -65,6 +67,7 @@ function areasOf(run) {
   const isBeside = run.length > 1 && run.every(({ kind }, k) => k === tall || kind === "bars");
   if (isBeside && tall === 0) return run.map((_, k) => (k ? "auto / span 4" : `span ${run.length - 1} / span 8`));
   if (isBeside && tall === run.length - 1) return run.map((_, k) => (k < tall ? "auto / 1 / auto / span 4" : `auto / 5 / span ${tall} / -1`));
+  if (run[0].kind === "heatmap" && tall === 1 && run.length === 2) return ["auto / span 7", "auto / span 5"];
   if (run.length % 3 === 0 && run.every(({ small }) => small)) return run.map(() => "auto / span 4");
   const alone = run.length % 2 ? (tall === 0 ? 0 : run.length - 1) : -1;
   return run.map((_, k) => (k === alone ? "auto / span 12" : "auto / span 6"));

@@ -13,7 +13,7 @@ function graph(read, hand) {
   const queries = make("g", { role: "listbox" });
   const svg = make("svg", {}, edges, others, queries);
   const spoken = makeSpoken();
-  const figure = make("figure", { class: "graph" }, caption, make("div", { class: "scroller" }, svg), spoken.element);
+  const figure = make("figure", { class: "graph", "data-wide": "" }, caption, make("div", { class: "scroller" }, svg), spoken.element);
   const S = read.shape("values")[1];
   let now = null;
   let nodes = []; // of the present drawing

@@ -80,6 +80,7 @@ function makePresentation(el, { step, lay, turn }, part = el) {
     el.setAttribute("popover", "manual");
     el.showPopover?.();
     el.classList.add("big");
+    el.classList.toggle("wide", Boolean(el.querySelector("[data-wide]") && !el.querySelector(".prediction")));
     el.tabIndex = -1;
     focusOn(el);
     fit();
@@ -94,7 +95,7 @@ function makePresentation(el, { step, lay, turn }, part = el) {
     document.removeEventListener("focusin", onFocus);
     size = 0;
     foot.remove();
-    el.classList.remove("big");
+    el.classList.remove("big", "wide");
     el.removeAttribute("popover");
     el.removeAttribute("tabindex");
     el.style.removeProperty("--r");

@@ -39,7 +39,7 @@ function tokens(read, hand) {
   let faced = null; // at which key, in two rows: the lines show who attends to it
 
   function ink(head) {
-    return heads > 1 ? `var(--al-head-${(head % 8) + 1})` : "var(--mine)";
+    return heads > 1 ? `oklch(0.62 0.13 ${45 * head + 20})` : "var(--mine)"; // eight hues, seen on white and on black
   }
 
   function toggle(name, head) {
