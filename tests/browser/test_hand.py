@@ -304,7 +304,8 @@ def test_a_chosen_atom_tints_the_others_by_its_weights(show, way):
     torch.testing.assert_close(torch.tensor(tinted(page)), MAPS[0, 0])
     assert strongest(page) == 0
     assert asking.nth(0).get_attribute("aria-selected") == "true"
-    assert page.locator(".graph figcaption").inner_text() == "layer 0: C 4 → C 1 (0.900), O 2 (0.100)"
+    assert page.locator(".graph figcaption").inner_text() == "layer 0: C → C (0.900), O (0.100)"
+    assert page.locator(".graph .hint").inner_text() == "Tap a product atom to choose it."
     page.locator("ul.spoken li").filter(has_text="C 4 →").first.wait_for(state="attached")
     assert page.locator("ul.spoken li").all_text_contents() == ["C 4 → C 1, 0.9", "C 4 → O 2, 0.1", "C 4 → K⁺ 3, 0"]
     if way == "pointing":

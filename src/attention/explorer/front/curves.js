@@ -119,15 +119,16 @@ function curves(read, hand) {
   }
 
   function draw() {
-    const usual = (wide) => (read.small ? Math.round(clamp(wide * 0.7, 90, 190)) : Math.round(clamp(wide * 0.5, 180, 280)));
+    const usual = (wide) => (read.small ? Math.round(clamp(wide * 0.7, 90, 150)) : Math.round(clamp(wide * 0.5, 180, 280)));
     const [width, height] = hand.room(stage, wide, usual);
     const isDirect = read.first("direct") && !read.small && width >= LEAST_NAMED && widestName < 0.28 * width;
-    const right = width - (isDirect ? widestName + 16 : 16); // half of the last mark, such as 1000
+    const beside = grips.length ? 16 : 8; // lines' names stand as far off as a grip is wide
+    const right = width - (isDirect ? widestName + 8 + beside : 16); // half of the last mark, such as 1000
     const top = now.axes[1] && !read.small ? 30 : moments.length ? 18 : 9;
     const labels = marksOf(now.limits, now.y_scale, read.small ? 2 : 4).map(({ label }) => textWidth(label, 12) + 12);
     const box = { left: Math.max(read.small ? 30 : 46, ...labels), right, top, bottom: height - (read.small ? 20 : 38) - (grips.length ? 8 : 0) };
     const { px, py } = scales(now.x_limits, now.limits, box, now.x_scale, now.y_scale);
-    plot = { width, box, px, py, isDirect };
+    plot = { width, box, px, py, isDirect, beside };
     set(svg, { viewBox: `0 0 ${width} ${height}` });
     const signature = [width, height, ...now.x_limits, ...now.limits, ...now.axes, ...now.colors, hand.isAsked()].join();
     if (signature !== svg.signature) {
@@ -154,7 +155,7 @@ function curves(read, hand) {
     const seen = Number.isFinite(x) && Number.isFinite(y) && !more.length;
     set(tag, { visibility: seen ? "visible" : "hidden" });
     if (!seen) return;
-    const cut = plot.px(x) + 8 + 7 * tag.textContent.length > plot.width; // about 7 pixels a letter
+    const cut = plot.px(x) + 8 + 7 * tag.textContent.length > (plot.isDirect ? plot.box.right : plot.width); // about 7 pixels a letter
     const off = grips.length ? 15 : 8;
     set(tag, { "text-anchor": cut ? "end" : "start", x: plot.px(x) + (cut ? -off : off), y: plot.py(y) - 6 });
   }
@@ -166,14 +167,15 @@ function curves(read, hand) {
     const placed = [];
     order.forEach((i) => placed.push(Math.max(heights[i], (placed.at(-1) ?? -Infinity) + LINE_HEIGHT)));
     for (let k = placed.length - 1, low = plot.box.bottom; k >= 0; k--, low = placed[k + 1] - LINE_HEIGHT) placed[k] = Math.min(placed[k], low);
-    order.forEach((i, k) => set(ends[i], { x: plot.box.right + 8, y: (placed[k] + 4).toFixed(1) }));
+    order.forEach((i, k) => set(ends[i], { x: plot.box.right + plot.beside, y: (placed[k] + 4).toFixed(1) }));
   }
 
   function placeMoment(moment, x) {
     const [line, tag, ...dots] = moment.children;
     const at = plot.px(x);
     set(line, { x1: at, x2: at, y1: plot.box.top, y2: plot.box.bottom });
-    set(tag, placeWithin(at, tag.textContent, plot.box.top - 5));
+    const half = textWidth(tag.textContent, 12) / 2; // the name yields to those of axes and lines beside the plot
+    set(tag, { x: clamp(at, plot.box.left + half, plot.box.right - half), y: plot.box.top - 5, "text-anchor": "middle" });
     dots.forEach((dot, i) => {
       const y = heightAt(now.drawn[i], x);
       set(dot, { cx: at, cy: Number.isFinite(y) ? y : 0, visibility: Number.isFinite(y) ? "inherit" : "hidden" });

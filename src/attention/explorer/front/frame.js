@@ -27,7 +27,7 @@ function buildPanel(data, counts, state, hand) {
 }
 
 /**
- * The panels in their grid of twelve columns: a group of small ones is one cell, with one legend.
+ * The panels in their grid of twelve columns: a group of small ones is one cell, with one legend if they are alike.
  * @param {PanelData[]} data @param {any[]} panels @returns {HTMLElement[]}
  */
 function arranged(data, panels) {
@@ -36,10 +36,10 @@ function arranged(data, panels) {
     const members = panels.filter((_, k) => data[k].group === group);
     if (members[0] !== panels[i]) return null;
     const across = members.length < 5 ? members.length : members.length < 7 ? 3 : 4;
-    const legends = new Map(members.map(({ kind, legend }) => [kind, legend]));
-    const box = make("div", { class: "multiples", style: `--across: ${across}; --slim: ${legends.size > 1 ? 1 : 2}` }, ...members.map(({ element }) => element));
-    box.append(...[...legends.values()].filter(Boolean));
-    return box;
+    const areAlike = members.every(({ kind }) => kind === members[0].kind);
+    const shared = areAlike ? members[0].legend : null;
+    members.forEach(({ element, legend }) => legend && (areAlike ? legend.remove() : element.contains(legend) || element.append(legend)));
+    return make("div", { class: "multiples", style: `--across: ${across}; --slim: ${areAlike ? 2 : 1}` }, ...members.map(({ element }) => element), ...(shared ? [shared] : []));
   });
   const sizes = data.map(({ kind, fields, group }) => (kind === "heatmap" && group === undefined ? String(fields.values.shape) : ""));
   const isTwin = (i) => sizes[i] !== "" && (sizes[i] === sizes[i - 1] || sizes[i] === sizes[i + 1]);

@@ -13,7 +13,8 @@ function graph(read, hand) {
   const queries = make("g", { role: "listbox" });
   const svg = make("svg", {}, edges, others, queries);
   const spoken = makeSpoken();
-  const figure = make("figure", { class: "graph", "data-wide": "" }, caption, make("div", { class: "scroller" }, svg), spoken.element);
+  const hint = make("p", { class: "hint" }, `Tap a ${read.first("axes")[0]} to choose it.`);
+  const figure = make("figure", { class: "graph", "data-wide": "" }, caption, make("div", { class: "scroller" }, svg), hint, spoken.element);
   const S = read.shape("values")[1];
   let now = null;
   let nodes = []; // of the present drawing
@@ -31,6 +32,7 @@ function graph(read, hand) {
   const keysOf = () => now.drawing.keys;
   const query = () => looked ?? (now.control ? null : chosen) ?? now.chosen ?? now.drawing.queries.length - 1;
   const nameOf = (node) => now.drawing.names[node];
+  const labelOf = (node) => now.drawing.labels[node]; // as it is drawn
   const asking = () => nameOf(now.drawing.queries[query()]);
   const weight = (j, values = now.values) => values[query() * S + j];
 
@@ -44,8 +46,8 @@ function graph(read, hand) {
     });
     showChosen(now.drawing.queries.map((node) => nodes[node]), query());
     const order = keysOf().map((_, j) => j).sort((a, b) => weight(b) - weight(a));
-    const most = order.slice(0, 2).map((j) => `${nameOf(keysOf()[j])} (${brief(weight(j), now.digits)})`);
-    setText(caption, hand.isAsked() || !order.length ? now.caption : [now.caption, `${asking()} → ${most.join(", ")}`].filter(Boolean).join(": "));
+    const most = order.slice(0, 2).map((j) => `${labelOf(keysOf()[j])} (${brief(weight(j), now.digits)})`);
+    setText(caption, hand.isAsked() || !order.length ? now.caption : [now.caption, `${labelOf(now.drawing.queries[query()])} → ${most.join(", ")}`].filter(Boolean).join(": "));
     spoken.speak(() => keysOf().map((node, j) => `${asking()} → ${nameOf(node)}, ${told(weight(j))}`));
   }
 
