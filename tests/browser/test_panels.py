@@ -203,6 +203,20 @@ def test_lines_have_their_names_at_their_ends_and_on_a_phone_in_a_legend(show):
     assert page.locator("text.end:visible").count() == 0
 
 
+@pytest.mark.parametrize("mark", ["point", "moment"])
+@pytest.mark.parametrize("at", [0, 1])
+def test_the_name_of_what_is_dragged_covers_no_line_s_name_and_no_number_of_an_axis(show, mark, at):
+    x = torch.linspace(0, 1, 11)
+    here = {"points": {"here": [(0.0, 1.0), (1.0, 1.0)][at]}} if mark == "point" else {"moments": {"here": at}}
+    page = show(explore(lambda: curves(x, {"weight": x**0, "slope": 1 - x}, limits=(0, 1), **here)))
+    boxes = "all => all.map(e => e.getBBox()).map(({x, y, width, height}) => [x, y, x + width, y + height])"  # without rims
+    tag = page.locator("text.tag").evaluate_all(boxes)[0]
+    others = page.locator("text.end, .frame text").evaluate_all(boxes)
+    assert len(others) > 6
+    for box in others:
+        assert any(tag[k + 2] <= box[k] or box[k + 2] <= tag[k] for k in (0, 1)), (tag, box)
+
+
 def test_names_of_lines_whose_ends_meet_stand_in_the_legend(show):
     x = torch.linspace(0, 1, 11)
     page = show(explore(lambda: curves(x, {"one": x, "other": x**2})))
@@ -290,6 +304,19 @@ def test_small_multiples_stand_in_a_grid_with_one_legend(show, width, across):
         assert group.locator(".legend:visible").count() == 1
         assert legend in group.locator(".legend:visible").inner_text()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_of_two_kinds_each_small_picture_has_its_own_key_right_under_it(show, width):
+    plot = curves(range(5), {"one": range(5), "two": range(5)}, axes=("step", ""), caption="curves")
+    other = heatmap(torch.eye(9), axes=("token", "looks at"), caption="map")
+    page = show(explore(lambda: [[plot, other]]), width=width)
+    for panel, words in zip(page.locator(".multiples > .panel").all(), ("one", "token ↓ looks at →"), strict=True):
+        legend = panel.locator(".legend")
+        assert words in legend.inner_text()
+        drawn = panel.locator("svg.plot, table").bounding_box()
+        assert 0 <= legend.bounding_box()["y"] - drawn["y"] - drawn["height"] < 12
+    assert page.locator(".multiples > .legend").count() == 0
 
 
 def test_small_tables_stand_three_in_a_row(show):

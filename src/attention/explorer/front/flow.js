@@ -2,7 +2,7 @@
 // Matrices, each made from those before it. A step lights those that it computes and what they are made of, and copies
 // of that are seen to move there. Lines of matrices break where there is no room; arrows are laid after the breaks.
 
-const FLOW = { letter: 0.6, gap: 2, least: 12, most: 1.1, wide: 55, widest: 75, flight: 420, stagger: 180 }; // em, pixels, milliseconds
+const FLOW = { letter: 0.6, gap: 1.5, least: 12, most: 1.1, wide: 55, widest: 75, flight: 420, stagger: 180 }; // em, pixels, milliseconds
 
 function flow(read, hand) {
   const specs = read.first("stations");

@@ -139,7 +139,7 @@ function plane(read, hand) {
         textAt(px(x), box.bottom + 16, "middle", told(x)),
       ]),
       textAt(box.right, box.bottom + 33, "end", now.axes[0]),
-      textAt(4, box.top - 1, "start", now.axes[1]),
+      textAt(box.left - 40, box.top - 1, "start", now.axes[1]),
     );
     names.forEach((_, i) => [arrows[i], ghosts[i], heads[i]].forEach((part) => set(part, { "data-color": now.colors[i] })));
     clouds.forEach((path, i) => set(path, { "data-color": now.colors[names.length + i] }));
