@@ -209,7 +209,8 @@ def test_the_name_of_what_is_dragged_covers_no_line_s_name_and_no_number_of_an_a
     x = torch.linspace(0, 1, 11)
     here = {"points": {"here": [(0.0, 1.0), (1.0, 1.0)][at]}} if mark == "point" else {"moments": {"here": at}}
     page = show(explore(lambda: curves(x, {"weight": x**0, "slope": 1 - x}, limits=(0, 1), **here)))
-    boxes = "all => all.map(e => e.getBBox()).map(({x, y, width, height}) => [x, y, x + width, y + height])"  # without rims
+    # without their rims:
+    boxes = "all => all.map(e => e.getBBox()).map(({x, y, width, height}) => [x, y, x + width, y + height])"
     tag = page.locator("text.tag").evaluate_all(boxes)[0]
     others = page.locator("text.end, .frame text").evaluate_all(boxes)
     assert len(others) > 6

@@ -174,7 +174,7 @@ function curves(read, hand) {
     const [line, tag, ...dots] = moment.children;
     const at = plot.px(x);
     set(line, { x1: at, x2: at, y1: plot.box.top, y2: plot.box.bottom });
-    const half = textWidth(tag.textContent, 12) / 2; // the name yields to those of axes and lines beside the plot
+    const half = (moment.half ??= textWidth(tag.textContent, 12) / 2); // the name yields to those of axes and lines beside the plot
     set(tag, { x: clamp(at, plot.box.left + half, plot.box.right - half), y: plot.box.top - 5, "text-anchor": "middle" });
     dots.forEach((dot, i) => {
       const y = heightAt(now.drawn[i], x);
