@@ -368,6 +368,15 @@ def test_on_a_phone_an_answer_leaves_its_verdict_below_the_bar(chapter, figure):
     assert box["y"] + box["height"] <= page.viewport_size["height"]
 
 
+def test_locked_controls_let_nothing_through_that_they_stick_above(show):
+    ask = choice("Who leads?", NAMES, leader, **HOT)
+    page = show(explore(lambda heat=1.0: [in_bars(heat)] * 9, predict=ask, heat=HEATS), width=360)
+    page.wait_for_selector(".attention-explorer.tall[data-veiled]")
+    look = "box => { const {opacity, backgroundColor} = getComputedStyle(box); return [opacity, backgroundColor]; }"
+    assert page.locator(".controls").evaluate(look) == ["1", "rgb(255, 255, 255)"]
+    assert float(page.locator(".control").evaluate("box => getComputedStyle(box).opacity")) < 1
+
+
 def test_the_state_before_stays_in_sight_beside_the_answer(show):
     ask = choice("Who leads?", NAMES, leader, before={"heat": 0.5}, **HOT)
     page = show(explore(lambda heat=1.0: [in_bars(heat), in_words(heat)], predict=ask, heat=HEATS))

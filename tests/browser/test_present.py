@@ -125,11 +125,25 @@ def test_p_answers_the_question_and_asks_it_again(show):
     page.wait_for_selector(".big[data-veiled]")
     page.keyboard.press("ArrowRight")  # tells nothing before the answer
     assert page.locator(".big[data-veiled] output").inner_text() == "2"
+    assert page.get_by_role("button", name="step on").count() == 0, "nor is it offered"
     page.keyboard.press("p")
+    assert page.get_by_role("button", name="step on").is_visible()
     assert "chair" in page.locator(".verdict").inner_text()
     assert page.locator("[data-veiled]").count() == 0
     page.keyboard.press("p")
     assert page.locator(".big[data-veiled]").count() == 1
+
+
+def test_dashes_of_the_state_before_have_their_name_when_presented(show):
+    page = show(figure(), TALL)
+    page.get_by_role("button", name="pin").click()
+    page.get_by_role("button", name="present").click()
+    page.wait_for_selector(".big")
+    page.evaluate(SETTLED)
+    assert page.locator(".big .pinned").inner_text() == "pinned: query = 0, temperature = 1.0"
+    assert page.locator(".big .pinned").is_visible()
+    assert not page.get_by_role("button", name="unpin").is_visible()
+    assert page.evaluate(CUT) == []
 
 
 def test_figures_of_a_page_are_one_sequence_and_the_page_stays(show):

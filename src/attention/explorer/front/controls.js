@@ -84,18 +84,14 @@ function selectControl(spec, { moved }) {
   const select = make("select", {}, ...spec.labels.map((label, at) => make("option", { value: at }, labelled(label))));
   listen(select, "change", () => moved(select.selectedIndex));
   const label = make("label", {}, make("span", { class: "name" }, spec.label), select);
-  const pills = spec.look === "buttons" ? drawPills(spec.labels, moved) : [];
+  // Buttons for the options of a list, which stays for keys and for those who hear the figure.
+  const pills = spec.look === "buttons" ? spec.labels.map((label, at) => makeButton({ tabindex: -1 }, () => moved(at), label)) : [];
   const element = make("div", { class: "control", "data-look": spec.look }, label, ...(spec.look ? [make("div", { class: "pills", "aria-hidden": "true" }, ...pills)] : []));
   const show = (at) => {
     select.selectedIndex = at;
     pills.forEach((pill, i) => setClass(pill, "on", i === at));
   };
   return { element, input: select, show };
-}
-
-/** Buttons for the options of a list, which stays for keys and for those who hear the figure. */
-function drawPills(labels, moved) {
-  return labels.map((label, at) => makeButton({ tabindex: -1 }, () => moved(at), label));
 }
 
 function checkboxControl(spec, { moved }) {

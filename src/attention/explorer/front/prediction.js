@@ -33,6 +33,7 @@ function buildPrediction(el, spec, hand) {
   const again = quiet("", () => {
     forget();
     stand("asked");
+    question.scrollIntoView({ block: "nearest", behavior: "instant" });
     focusOn(question);
   });
 
@@ -44,6 +45,7 @@ function buildPrediction(el, spec, hand) {
 
   function stand(next) {
     standing = next;
+    question.hidden = standing === "aside";
     undo();
     standing === "asked" ? ask() : settle();
     el.dataset.prediction = standing;
@@ -65,11 +67,10 @@ function buildPrediction(el, spec, hand) {
   function settle() {
     delete el.dataset.veiled;
     lock(false);
-    const isAside = standing === "aside";
-    setText(again, isAside ? "ask me first" : "ask me again");
-    choices.replaceChildren(again);
-    undo = () => {};
-    if (isAside) return;
+    setText(again, question.hidden ? "ask me first" : "ask me again");
+    choices.replaceChildren();
+    undo = () => again.remove();
+    if (question.hidden) return el.querySelector(".tools").prepend(again); // in sight with the panels
     hand.pin(spec.before ?? null, spec.panel); // which draws anew, too: names may stand elsewhere now
     setText(printed, "");
     verdict.replaceChildren(make("b", {}, guess === null ? spec.said : kind.say(guess)), ...subscripted(reason));

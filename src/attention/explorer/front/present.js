@@ -63,19 +63,7 @@ function makePresentation(el, { step, lay, turn }, part = el) {
     if (size) return;
     if (el === part) el.parentElement.style.minHeight = `${el.offsetHeight}px`;
     else document.body.append(el);
-    const all = slides();
-    const key = (isThere, words, name, act) => (isThere ? [quietButton(words, act), make("kbd", {}, name)] : []);
-    const isOneOf = all.length > 1;
-    const moves = !isStill();
-    foot.replaceChildren(
-      make("b", {}, isOneOf ? `${all.indexOf(part) + 1} / ${all.length}` : ""),
-      ...key(isOneOf, "before", "↑", before),
-      ...key(isOneOf, "next", "↓", after),
-      ...key(moves, "step back", "←", acts.ArrowLeft),
-      ...key(moves, "step on", "→", acts.ArrowRight),
-      ...key(turn, "answer", "P", turn),
-      ...key(true, "end", "Esc", end),
-    );
+    writeFoot();
     el.append(foot);
     el.setAttribute("popover", "manual");
     el.showPopover?.();
@@ -88,6 +76,23 @@ function makePresentation(el, { step, lay, turn }, part = el) {
     listen(document, "fullscreenchange", onFullscreen);
     listen(document, "focusin", onFocus);
   }
+
+  function writeFoot() {
+    const all = slides();
+    const key = (isThere, words, name, act) => (isThere ? [quietButton(words, act), make("kbd", {}, name)] : []);
+    const isOneOf = all.length > 1;
+    const moves = !isStill() && !el.dataset.veiled;
+    foot.replaceChildren(
+      make("b", {}, isOneOf ? `${all.indexOf(part) + 1} / ${all.length}` : ""),
+      ...key(isOneOf, "before", "↑", before),
+      ...key(isOneOf, "next", "↓", after),
+      ...key(moves, "step back", "←", acts.ArrowLeft),
+      ...key(moves, "step on", "→", acts.ArrowRight),
+      ...key(turn, "answer", "P", turn),
+      ...key(true, "end", "Esc", end),
+    );
+  }
+  listen(el, "attention-predicted", writeFoot);
 
   function hide() {
     removeEventListener("resize", fit);

@@ -1,5 +1,7 @@
 // ------------------------------------------------------------------------------------------------ in the reader's sight
 
+const WAY = 64; // pixels at the lower edge that the way back takes
+
 /** How high the page's own bar is, below which figures are seen. */
 const ceilingOf = (el) => parseFloat(getComputedStyle(el).getPropertyValue("--al-top")) || 0;
 
@@ -15,7 +17,7 @@ function bring(el, behavior = "auto", below = 0) {
   const place = getComputedStyle(el).position === "fixed" ? el.parentElement : el; // a phone's edge is not its place
   const { top, height } = rectOf(place);
   const ceiling = ceilingOf(el) + below;
-  scrollBy({ top: Math.floor(top - ceiling - Math.max(0, (innerHeight - ceiling - height) / 2)), behavior });
+  scrollBy({ top: Math.floor(top - ceiling - Math.max(0, (innerHeight - WAY - ceiling - height) / 2)), behavior });
 }
 
 /** Bring it, and again whenever the page around it has grown (formulas, fonts), until the reader does something. */
@@ -27,16 +29,19 @@ function holdInSight(el) {
 
 let forgetWay = () => {};
 
-/** Scroll the least at which the link and its figure's panels are seen together; where both don't fit, visit the figure. */
+/** Scroll the least at which the link is seen together with its figure, or with all below its controls; or dock or visit it. */
 function showBoth(el, link) {
   forgetWay();
-  const [panels, line] = [el.querySelector(".panels"), link].map(rectOf);
-  const least = Math.max(panels.bottom, line.bottom) - innerHeight;
+  const line = rectOf(link);
+  const panels = el.querySelector(".panels");
   const bar = el.matches(".tall") ? el.querySelector(".controls").offsetHeight : 0; // stays above the panels
-  const most = Math.min(panels.top - bar, line.top) - ceilingOf(el);
-  const by = clamp(0, least, most);
-  if (most - least > 8) scrollBy({ top: by + 8 * Math.sign(by) });
-  else if (!isInSight(el)) visit(el, link, bar);
+  const least = Math.max(rectOf(el).bottom, line.bottom) - innerHeight;
+  for (const [first, above] of [[el, 0], [panels, bar]]) {
+    const most = Math.min(rectOf(first).top - above, line.top) - ceilingOf(el);
+    const by = clamp(0, least, most);
+    if (most - least > 8) return scrollBy({ top: by + 8 * Math.sign(by) });
+  }
+  if (!el.dock?.(link) && !isInSight(el)) visit(el, link, bar);
 }
 
 /** Bring it, and while the link that asked for it is out of sight offer the way back. @param {HTMLElement} link */
@@ -57,6 +62,6 @@ function visit(el, link, bar) {
   };
   link.after(back);
   watch.observe(link);
-  const isWhole = rectOf(el).height <= innerHeight - ceilingOf(el) - 56; // below the way back
-  bring(isWhole ? el : el.querySelector(".panels"), "auto", 56 + bar);
+  const isWhole = rectOf(el).height <= innerHeight - ceilingOf(el) - WAY;
+  bring(isWhole ? el : el.querySelector(".panels"), "auto", bar);
 }

@@ -11,8 +11,8 @@ function guessSketch(spec, panel) {
   const supports = [...new Set(times(SUPPORTS, (k) => Math.round((k * last) / (SUPPORTS - 1))))];
   const within = (value) => Number(clamp(value, low, high).toPrecision(4));
 
-  /** A layer over the plot, which holds the guess. */
-  function layer(heights, words) {
+  /** A layer over the plot, which holds the guess; its words stand at one of its points, above it or below. */
+  function layer(heights, words, at = last, isBelow = false) {
     const stage = panel().element.querySelector(".stage");
     const path = make("path", { class: "guess-line" });
     const name = make("text", { class: "guess-name" }, words);
@@ -21,10 +21,10 @@ function guessSketch(spec, panel) {
       const { box, px, py } = panel().plot();
       set(svg, { viewBox: stage.querySelector("svg").getAttribute("viewBox") });
       set(path, { d: trace(spec.x, heights(), px, py) });
-      const end = heights()[last];
-      const isEmpty = end === undefined;
-      const y = isEmpty ? (box.top + box.bottom) / 2 : Math.max(py(end) - 9, box.top + 12);
-      set(name, { x: isEmpty ? (box.left + box.right) / 2 : box.right - 2, y, "text-anchor": isEmpty ? "middle" : "end" });
+      const height = heights()[at];
+      const isEmpty = height === undefined;
+      const y = isEmpty ? (box.top + box.bottom) / 2 : clamp(py(height) + (isBelow ? 20 : -9), box.top + 12, box.bottom - 4);
+      set(name, { x: isEmpty ? (box.left + box.right) / 2 : clamp(px(spec.x[at]), box.left + 40, box.right - 40), y, "text-anchor": "middle" });
       return svg.viewBox.baseVal;
     };
     const resized = new ResizeObserver(draw);
@@ -164,7 +164,8 @@ function guessSketch(spec, panel) {
     fits: (guess) => Array.isArray(guess) && guess.length === spec.x.length && guess.every(Number.isFinite),
     ask,
     show(guess) {
-      const { remove } = layer(() => guess, "your guess");
+      const { at } = worst(guess); // where the truth leaves room
+      const { remove } = layer(() => guess, "your guess", at, guess[at] < spec.answer[at]);
       return { parts: [], stop: remove };
     },
     say(guess) {
