@@ -271,13 +271,13 @@ def test_a_question_that_a_link_set_aside_is_in_reach_beside_the_link(visit, ori
 
 
 def test_the_way_back_covers_nothing_of_a_figure_as_high_as_the_window(visit, origins):
-    page = visit(f"{origins['disk']}/book/11-transformer.html").page
+    page = visit(f"{origins['disk']}/book/06-self-attention.html").page
     page.set_viewport_size(LAPTOP)
-    link = page.locator("a.state[href^='#emerge?']").first
+    link = page.locator("a.state[href^='#walk?']").first
     link.evaluate(TO)
     link.click()
     page.evaluate(STILL)
-    way, box = page.locator(".al-back").bounding_box(), page.locator("#emerge").bounding_box()
+    way, box = page.locator(".al-back").bounding_box(), page.locator("#walk").bounding_box()
     assert way["x"] >= box["x"] + box["width"] or way["y"] >= box["y"] + box["height"]
 
 
