@@ -59,7 +59,7 @@ function standBeside(figure) {
   };
 
   button.addEventListener("click", () => open(!figure.classList.contains("open")));
-  figure.addEventListener("focusin", (event) => isDocked() && event.target !== button && open(true));
+  figure.addEventListener("focusin", (event) => figure.classList.contains("shut") && event.target !== button && open(true));
   figure.addEventListener("keydown", (event) => event.key === "Escape" && isDocked() && open(false));
   addEventListener("pointerdown", (event) => figure.classList.contains("open") && !figure.contains(event.target) && open(false));
   addEventListener("scroll", look, { passive: true });

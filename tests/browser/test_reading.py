@@ -445,6 +445,19 @@ def test_on_a_phone_a_link_keeps_its_sentence_and_docks_its_figure(visit, origin
     docked.wait_for(state="detached")
 
 
+def test_what_stands_at_the_end_of_an_open_dock_is_pressed_where_it_is_seen(visit, origins):
+    page = visit(f"{origins['disk']}/book/11-transformer.html", **PHONE).page
+    page.wait_for_function("MathJax.startup.promise.then(() => document.fonts.ready).then(() => true)")
+    link, figure = page.locator("a.state[href^='#steer?']").first, page.locator("#steer")
+    link.evaluate(TO)
+    page.evaluate(STILL)
+    link.evaluate("link => link.click()")
+    figure.locator("> .dock").tap()
+    figure.evaluate("figure => figure.scrollTo(0, figure.scrollHeight)")
+    figure.get_by_role("button", name="ask me first").tap()
+    assert figure.get_attribute("data-prediction") == "asked"
+
+
 def test_a_figure_docks_without_motion_where_none_is_wanted(visit, origins):
     page = visit(f"{origins['disk']}/book/04-softmax.html", **PHONE).page
     for motion, names in {"no-preference": "dock", "reduce": "none"}.items():
