@@ -447,6 +447,7 @@ def test_on_a_phone_a_link_keeps_its_sentence_and_docks_its_figure(visit, origin
 
 def test_what_stands_at_the_end_of_an_open_dock_is_pressed_where_it_is_seen(visit, origins):
     page = visit(f"{origins['disk']}/book/11-transformer.html", **PHONE).page
+    page.set_viewport_size({"width": 390, "height": 640})  # so that the figure is higher than its sheet
     page.wait_for_function("MathJax.startup.promise.then(() => document.fonts.ready).then(() => true)")
     link, figure = page.locator("a.state[href^='#steer?']").first, page.locator("#steer")
     link.evaluate(TO)
