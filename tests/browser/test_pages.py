@@ -266,7 +266,9 @@ def test_every_link_to_a_state_sets_it_and_loses_no_sentence(returned, name):
     page = returned(name).page
     specs = {payload["name"]: payload["controls"] for payload in drawn(name) if payload.get("name")}
     page.locator("article details").evaluate_all("(folds) => folds.forEach((fold) => (fold.open = true))")
+    page.evaluate("window.wheeled = new Promise((done) => addEventListener('wheel', done, {once: true})); 0")
     page.mouse.wheel(0, 1)  # the reader is here, and the page no longer scrolls by itself
+    page.evaluate("() => window.wheeled.then(() => 0)")
     for address, is_on_top, state, is_seen in page.evaluate(FOLLOW_ALL):
         figure, query = address[1:].split("?", 1)
         for control, label in parse_qsl(query, keep_blank_values=True):
