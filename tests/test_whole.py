@@ -69,8 +69,9 @@ def test_the_whole_runs_by_itself_and_agrees(path):
 
 @chapter(1)
 def _(whole):
-    inputs = torch.randn(2, 3, 7, 5), torch.randn(2, 3, 11, 5), torch.randn(2, 3, 11, 13)
-    torch.testing.assert_close(whole["attention"](*inputs), scaled_dot_product_attention(*inputs))
+    query, keys, values = torch.randn(5), torch.randn(11, 5), torch.randn(11)
+    weights = attention_weights(query[None], keys, scale=1.0)  # (1, 11)
+    torch.testing.assert_close(whole["attention"](query, keys, values), (weights @ values)[0])
 
 
 # ------------------------------------------------------------------------------------------------ chapter 2
@@ -196,16 +197,24 @@ def look_back(names):
 
 @chapter(11)
 def a_transformer(names):
-    model = Transformer(11, 12, num_heads=3, num_layers=2, max_length=7, embed_std=1.0)
-    blocks = [names["Block"](12, 3) for _ in model.blocks]
-    for block, ours in zip(model.blocks, blocks, strict=True):
+    tokens, positions, norm = names["tokens"], names["positions"], names["norm"]
+    model = Transformer(50, 16, num_heads=4, num_layers=2, max_length=12)
+    model.token_embedding, model.position_embedding, model.final_norm = tokens, positions, norm
+    model.output.weight = tokens.weight
+
+    def blocks_agree(x):
+        for block, ours in zip(model.blocks, names["blocks"], strict=True):
+            block.attend = MultiHeadAttention.from_torch(ours.attend)
+            block.before_attend, block.before_feed_forward = ours.norm_1, ours.norm_2
+            block.feed_forward.up, block.feed_forward.down = ours.up, ours.down
+            assert_close(ours(x), block(x, is_causal=True)[0])
+
+    blocks_agree(torch.randn(3, 12, 16))
+    assert names["logits"].shape == (*names["texts"].shape, 50)
+    assert_close(names["logits"], model(names["texts"]))
+    for ours in names["blocks"]:
         nn.init.normal_(ours.attend.in_proj_bias)
-        block.attend = MultiHeadAttention.from_torch(ours.attend)
-        block.before_attend, block.before_feed_forward = ours.norm_1, ours.norm_2
-        block.feed_forward.up, block.feed_forward.down = ours.up, ours.down
-    ids = torch.randint(11, (3, 5))
-    logits = names["transformer"](ids, model.token_embedding, model.position_embedding, blocks, model.final_norm)
-    assert_close(logits, model(ids))
+    blocks_agree(torch.randn(3, 5, 16))
 
 
 # ------------------------------------------------------------------------------------------------ chapter 12

@@ -377,8 +377,9 @@ def _number_nodes(document: Pdf) -> None:
     """Number the nodes that its structure names from 1: Chromium goes on from what it has drawn before."""
     places = [place for part in document.objects for place in _nodes(part)]
     names = sorted({bytes(part[key]) for part, key in places})
+    numbers = {name: number for number, name in enumerate(names, start=1)}
     for part, key in places:
-        part[key] = String(f"node{names.index(bytes(part[key])) + 1:08}")
+        part[key] = String(f"node{numbers[bytes(part[key])]:08}")
 
 
 def _nodes(part: Object) -> Iterator[tuple[Object, str | int]]:

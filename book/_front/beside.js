@@ -7,7 +7,7 @@ const SMALL = 0.3; // of the screen's height
 function standBeside(figure) {
   const group = figure.closest(".beside");
   let said = group; // what speaks of it
-  let part = 0.5; // of its place, which is seen before it is left there
+  let share = 0.5; // of its place, which is seen before it is left there
   const place = figure.parentElement; // keeps the figure's room in the text
   const panels = figure.querySelector(".panels");
   const button = document.createElement("button");
@@ -45,14 +45,14 @@ function standBeside(figure) {
     const [text, own] = [said, place].map((part) => part.getBoundingClientRect());
     const seen = Math.min(own.bottom, innerHeight) - Math.max(own.top, 0);
     const isRead = text.top < innerHeight * (1 - SMALL) && text.bottom > innerHeight * (said === group ? SMALL : 0.1);
-    const docks = PHONE.matches && isRead && seen < Math.min(own.height, innerHeight) * part;
+    const docks = PHONE.matches && isRead && seen < Math.min(own.height, innerHeight) * share;
     dock(docks);
-    if (!docks) [said, part] = [group, 0.5];
+    if (!docks) [said, share] = [group, 0.5];
   }
   /** While a link's paragraph is read. */
   figure.dock = (link) => {
     if (!PHONE.matches) return false;
-    [said, part] = [link.parentElement, 1];
+    [said, share] = [link.parentElement, 1];
     dock(true);
     link.scrollIntoView({ block: "nearest" });
     return true;
