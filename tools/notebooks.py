@@ -91,7 +91,8 @@ def main(names: list[str]) -> int:
         print(f"There is no notebook {missing[0]}.", file=sys.stderr)
         return 1
 
-    fork_kernels()
+    if len(paths) > 1:
+        fork_kernels()
 
     def attempt(path: Path) -> bool:
         try:
