@@ -69,8 +69,9 @@ def test_the_whole_runs_by_itself_and_agrees(path):
 
 @chapter(1)
 def _(whole):
-    inputs = torch.randn(2, 3, 7, 5), torch.randn(2, 3, 11, 5), torch.randn(2, 3, 11, 13)
-    torch.testing.assert_close(whole["attention"](*inputs), scaled_dot_product_attention(*inputs))
+    query, keys, values = torch.randn(5), torch.randn(11, 5), torch.randn(11)
+    weights = attention_weights(query[None], keys, scale=1.0)  # (1, 11)
+    torch.testing.assert_close(whole["attention"](query, keys, values), (weights @ values)[0])
 
 
 # ------------------------------------------------------------------------------------------------ chapter 2
