@@ -150,9 +150,9 @@ class Exercise:
         results = [self.specification(*_copies(arguments)) for arguments in trials]
         drawn = outcomes[:TRIALS]
         overflows = _hold_nan(outcomes[TRIALS:]) and not _hold_nan(drawn)  # where a known mistake may not
-        if overflows and not all(map(self._alike, drawn, results[:TRIALS])):
-            if hint := self._known(trials[:TRIALS], drawn):
-                return hint
+        differs = not all(map(self._alike, drawn, results[:TRIALS]))
+        if overflows and differs and (hint := self._known(trials[:TRIALS], drawn)):
+            return hint
         wrong = [
             (found, expected)
             for found, expected in zip(outcomes, results, strict=True)
