@@ -149,9 +149,10 @@ class Exercise:
             return hint
         results = [self.specification(*_copies(arguments)) for arguments in trials]
         drawn = outcomes[:TRIALS]
-        differ = not (_hold_nan(drawn) or all(map(self._alike, drawn, results[:TRIALS])))
-        if differ and (hint := self._known(trials[:TRIALS], drawn)):
-            return hint  # an answer may overflow at the edges where a known mistake does not
+        overflows = _hold_nan(outcomes[TRIALS:]) and not _hold_nan(drawn)  # where a known mistake may not
+        if overflows and not all(map(self._alike, drawn, results[:TRIALS])):
+            if hint := self._known(trials[:TRIALS], drawn):
+                return hint
         wrong = [
             (found, expected)
             for found, expected in zip(outcomes, results, strict=True)
