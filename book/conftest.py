@@ -12,6 +12,7 @@ from queue import Empty
 from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbCell, IPyNbFile
 from tools.compare import Output
+from tools.kernels import fork_kernels
 
 _setup, _sanitize, _await_reply = (
     IPyNbFile.setup,
@@ -46,6 +47,7 @@ def _await_reply_of_the_living(self, msg_id, timeout=None):
 
 def pytest_configure(config):
     if os.environ.get("ATTENTION_DEVICE") != "lazy":
+        fork_kernels()
         return
     folder = tempfile.TemporaryDirectory()
     config.add_cleanup(folder.cleanup)

@@ -11,11 +11,11 @@ import pytest
 
 MODULE = "attention.experiments.sharded"
 PATIENCE = 3
-JOIN = f"""
+JOIN = """
 import os, signal, time
 from datetime import timedelta
 import torch.distributed as dist
-dist.init_process_group("gloo", timeout=timedelta(seconds={PATIENCE}))
+dist.init_process_group("gloo", timeout=timedelta(seconds=60))
 """
 
 
@@ -36,31 +36,6 @@ def test_processes_answer_as_one_does_and_count_what_they_receive(count):
     assert counted == {"gather": f"{(count - 1) * part:,}", "ring": f"{2 * (count - 1) * part // count:,}"}
 
 
-def first_of_two(other: str | None):
-    """The first of two processes, where the second runs this program, or never comes: status, errors, seconds."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
-    places = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}
-    options = {"text": True, "stderr": subprocess.PIPE, "stdout": subprocess.DEVNULL}
-    second = other and subprocess.Popen(
-        [sys.executable, "-c", JOIN + other], env=os.environ | places | {"RANK": "1", "LOCAL_RANK": "1"}, **options
-    )
-    first = subprocess.Popen(
-        [sys.executable, "-m", MODULE, f"--patience={PATIENCE}"],
-        env=os.environ | places | {"RANK": "0", "LOCAL_RANK": "0"},
-        **options,
-    )
-    start = time.monotonic()
-    try:
-        _, errors = first.communicate(timeout=60)
-        return first.returncode, errors, time.monotonic() - start
-    finally:
-        for process in filter(None, (first, second)):
-            process.kill()
-            process.communicate()
-
-
 SILENT = {
     "one is killed": "os.kill(os.getpid(), signal.SIGKILL)",
     "one hangs": "time.sleep(60)",
@@ -68,14 +43,42 @@ SILENT = {
 }
 
 
-@pytest.mark.parametrize("other", SILENT.values(), ids=SILENT)
-def test_a_process_that_waits_says_so_and_ends(other):
-    status, errors, seconds = first_of_two(other)
-    assert status == 1
-    assert "process 0 of 2: " in errors
-    if other is not None:
-        assert "another process does not answer" in errors
-    assert seconds < PATIENCE + 25  # the start of Python and PyTorch included
+def test_a_process_that_waits_says_so_and_ends():
+    processes, firsts = [], {}
+
+    def start(places, rank, *command):
+        places = places | {"RANK": rank, "LOCAL_RANK": rank}
+        options = {"text": True, "stderr": subprocess.PIPE, "stdout": subprocess.DEVNULL}
+        processes.append(subprocess.Popen([sys.executable, *command], env=os.environ | places, **options))
+        return processes[-1]
+
+    try:
+        pairs = [(name, other, free_places()) for name, other in SILENT.items()]
+        for _, other, places in pairs:
+            if other is not None:
+                start(places, "1", "-c", JOIN + other)
+        begun = time.monotonic()
+        for name, _, places in pairs:  # the waits of all three at the same time
+            firsts[name] = start(places, "0", "-m", MODULE, f"--patience={PATIENCE}")
+        for name, first in firsts.items():
+            _, errors = first.communicate(timeout=60)
+            assert first.returncode == 1, (name, errors)
+            assert "process 0 of 2: " in errors, name
+            if SILENT[name] is not None:
+                assert "another process does not answer" in errors, name
+        assert time.monotonic() - begun < PATIENCE + 25  # the start of Python and PyTorch included
+    finally:
+        for process in processes:
+            process.kill()
+            process.communicate()
+
+
+def free_places():
+    """What two processes need to find each other."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    return {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}
 
 
 def test_without_a_launcher_it_says_how_to_start_it():

@@ -145,14 +145,14 @@ class Exercise:
     def _hint(self, answer: Callable, trials: list[tuple]) -> str:
         """What to tell whoever gives this wrong answer; empty if it is not known."""
         outcomes = [_outcome(answer, arguments) for arguments in trials]
+        if hint := self._known(trials, outcomes):
+            return hint
         results = [self.specification(*_copies(arguments)) for arguments in trials]
-        counts, drawn = [len(trials)], outcomes[:TRIALS]
-        if not (_hold_nan(drawn) or all(map(self._alike, drawn, results[:TRIALS]))):
-            counts.append(TRIALS)  # an answer may overflow at the edges where a known mistake does not
-        for count in counts:
-            for mistake in self.mistakes:
-                if self._is(mistake, trials[:count], outcomes[:count]):
-                    return mistake.hint
+        drawn = outcomes[:TRIALS]
+        overflows = _hold_nan(outcomes[TRIALS:]) and not _hold_nan(drawn)  # where a known mistake may not
+        differs = not all(map(self._alike, drawn, results[:TRIALS]))
+        if overflows and differs and (hint := self._known(trials[:TRIALS], drawn)):
+            return hint
         wrong = [
             (found, expected)
             for found, expected in zip(outcomes, results, strict=True)
@@ -161,10 +161,13 @@ class Exercise:
         shown = (symptom.hint for symptom in self.symptoms if any(symptom.shows(*pair) for pair in wrong))
         return next(shown, "")
 
-    def _is(self, mistake: Mistake, trials: list[tuple], outcomes: list) -> bool:
-        """Whether this mistake gives what the answer gave, on each of these inputs."""
-        pairs = zip(trials, outcomes, strict=True)
-        return all(self._alike(_outcome(mistake.answer, arguments), other) for arguments, other in pairs)
+    def _known(self, trials: list[tuple], outcomes: list) -> str:
+        """The hint for the known mistake that gives what the answer gave, on each of these inputs; else empty."""
+        for mistake in self.mistakes:
+            pairs = zip(trials, outcomes, strict=True)
+            if all(self._alike(_outcome(mistake.answer, arguments), other) for arguments, other in pairs):
+                return mistake.hint
+        return ""
 
     def _alike(self, one: Any, other: Any) -> bool:
         """Whether two outcomes are the same result; raising the same error counts too."""
