@@ -12,8 +12,9 @@ from urllib.parse import parse_qsl, quote
 import nbformat
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
 
-from conftest import BOOK, PAGES, ROOT, every_page
+from conftest import BOOK, PAGES, ROOT, every_page, until_it_keeps
 from explorers import SHOW_ALL, STATE, move_and_compare
 from payloads import payloads
 
@@ -199,6 +200,8 @@ COUNTED = "() => [...document.querySelectorAll('.place .predicted')].map((words)
 def test_every_prediction_of_the_book_takes_every_answer_and_keeps_the_last(opened, returned, name):
     page = opened(name).page
     asked = page.locator("attention-explorer[data-prediction]").count()
+    if asked:
+        until_it_keeps(page)
     is_counted = asked > 0 and page.locator(".place").count() > 0
     assert len(page.evaluate(COUNTED)) == is_counted
     found = page.evaluate(ANSWER_ALL)
@@ -211,8 +214,9 @@ def test_every_prediction_of_the_book_takes_every_answer_and_keeps_the_last(open
     everything = [f" · {asked} of {asked} predicted"] * is_counted
     assert page.evaluate(COUNTED) == everything
     page = returned(name).page
-    page.wait_for_function(f"(count) => ({VERDICTS})().filter(Boolean).length === count", arg=asked)
-    assert page.evaluate(VERDICTS) == last
+    if asked:
+        until_it_keeps(page)
+    expect(page.locator(".verdict")).to_have_text(last, use_inner_text=True, timeout=30_000)
     assert page.evaluate(COUNTED) == everything
     page.evaluate("localStorage.clear()")
 

@@ -7,6 +7,7 @@ import torch
 from playwright.sync_api import Locator, Page
 
 from attention.explorer import bars, cell, choice, curves, explore, heatmap, marker, plane, sketch, tokens
+from conftest import until_it_keeps
 
 NAMES = ["apple", "banana", "chair"]
 HEATS = [0.5, 1.0, 4.0]
@@ -67,9 +68,8 @@ def focused(page: Page) -> str:
 
 
 def come_back(page: Page) -> None:
-    """Load the page again, as late as the quickest reader would: Chromium keeps what it is given a moment later."""
-    page.wait_for_timeout(200)
     page.reload()
+    until_it_keeps(page)
 
 
 # ------------------------------------------------------------------------------------------------ while it is asked
@@ -436,7 +436,7 @@ def test_the_truth_grows_unless_the_reader_wants_no_motion(show, motion):
 
 @every_kind
 def test_a_guess_is_kept_and_asked_again(show, kind):
-    page = show(asking(kind))
+    page = until_it_keeps(show(asking(kind)))
     by_mouse(page, kind, False)
     come_back(page)
     assert verdict(page) == WRONG[kind]
@@ -458,7 +458,7 @@ def test_who_does_not_guess_is_told_and_asked_after_a_reload(show, kind):
     page.get_by_role("button", name="just show me").click()
     assert verdict(page).endswith(WHY)
     assert focused(page) == "verdict"
-    come_back(page)
+    page.reload()
     assert page.locator(".attention-explorer").get_attribute("data-veiled")
 
 
@@ -477,7 +477,7 @@ def test_a_guess_that_no_longer_fits_is_forgotten(show, kind):
 
 
 def test_a_guess_on_another_question_is_forgotten(show):
-    page = show(asking("option"))
+    page = until_it_keeps(show(asking("option")))
     by_mouse(page, "option", True)
     page.evaluate("""() => {
         const key = `attention-guess:${location.pathname}#asked`;
@@ -493,7 +493,7 @@ def test_a_browser_that_keeps_nothing_is_enough(show, kind):
     page.context.add_init_script(
         "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('no', 'SecurityError'); }})"
     )
-    come_back(page)
+    page.reload()
     by_mouse(page, kind, False)
     assert verdict(page) == WRONG[kind]
     page.get_by_role("button", name="ask me again").click()
