@@ -14,7 +14,7 @@ HOURS = {"six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "
 
 @pytest.fixture
 def notebook():
-    """1200 words, 60 lines of code, two figures: 15 + 10 + 5 minutes; two exercises: 20 minutes."""
+    """1200 words, 60 lines of code, two figures: 16 + 10 + 6 minutes; two exercises: 20 minutes."""
     explorer = new_output("display_data", {"text/html": "<attention-explorer></attention-explorer>"})
     cells = [
         new_markdown_cell("# 3. Title"),
@@ -33,7 +33,7 @@ def notebook():
 def test_a_lecture_and_its_exercises_are_counted_apart(notebook):
     load = workload.count(notebook)
     assert load == (1200, 60, 2, 2)
-    assert [load.text, load.code, load.drawn, load.lecture, load.practice] == [15, 10, 5, 30, 20]
+    assert [load.text, load.code, load.drawn, load.lecture, load.practice] == [16, 10, 6, 30, 20]
 
 
 def test_a_row_holds_the_counts_and_the_times(notebook, tmp_path, monkeypatch):

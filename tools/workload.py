@@ -22,8 +22,8 @@ MINUTES_AN_EXERCISE = 10
 
 TABLE = f"""\
 Reading is taken at {WORDS_A_MINUTE} words a minute, formulas included, code at {LINES_A_MINUTE} lines a minute, a \
-figure at {MINUTES_A_FIGURE} minutes, an exercise at {MINUTES_AN_EXERCISE}. What is folded is not counted. Times are \
-rounded to five minutes.
+figure at {MINUTES_A_FIGURE} minutes, an exercise at {MINUTES_AN_EXERCISE}. What is folded is not counted. A lecture's \
+minutes are rounded to five.
 
 | Chapter | Words | Lines of code | Figures | Lecture, min | Exercises | Exercises, min |
 |---|---:|---:|---:|---:|---:|---:|
@@ -40,23 +40,23 @@ class Load(NamedTuple):
 
     @property
     def text(self) -> int:
-        """The minutes for the words, as those below rounded to five."""
-        return 5 * round(self.words / WORDS_A_MINUTE / 5)
+        """The minutes for the words."""
+        return round(self.words / WORDS_A_MINUTE)
 
     @property
     def code(self) -> int:
         """The minutes for the lines of code."""
-        return 5 * round(self.lines / LINES_A_MINUTE / 5)
+        return round(self.lines / LINES_A_MINUTE)
 
     @property
     def drawn(self) -> int:
         """The minutes for the figures."""
-        return 5 * round(self.figures * MINUTES_A_FIGURE / 5)
+        return self.figures * MINUTES_A_FIGURE
 
     @property
     def lecture(self) -> int:
-        """The minutes for all three."""
-        return self.text + self.code + self.drawn
+        """The minutes for all three, rounded to five."""
+        return 5 * round((self.text + self.code + self.drawn) / 5)
 
     @property
     def practice(self) -> int:
