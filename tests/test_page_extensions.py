@@ -9,6 +9,7 @@ from pybtex.database import parse_string
 from tools import cards
 from tools.beside import FiguresBeside
 from tools.citations import card
+from tools.formulas import hold_together
 from tools.sections import formula, sections
 
 
@@ -90,6 +91,18 @@ def test_a_formula_is_found_by_its_words():
     latex = r"\textcolor{#0072B2}{q}\cdot\textcolor{#B35900}{k_i} / \sqrt{D} \le \tfrac12\alpha"
     assert formula(latex) == "q·k_i / √D ≤ 1/2α"
     assert formula(r"-\ln 0.6\;x") == "-ln 0.6x"
+
+
+def test_a_formula_keeps_what_touches_it():
+    document = new_document("page")
+    sentence = nodes.paragraph()
+    for words in ("Of ", " and (", "), not ", " or "):
+        sentence += [nodes.Text(words), nodes.math("", "x")]
+    sentence += nodes.Text(".")
+    document += [sentence, nodes.paragraph("", "", nodes.math("", "y"), nodes.strong("", "bold"))]
+    hold_together(None, document, "page")
+    assert document.astext() == "Of x and (x), not x or x.\n\nybold"
+    assert [part.astext() for part in document.findall(nodes.inline)] == ["(x),", "x."]
 
 
 def test_sections_hold_their_own_text_alone():

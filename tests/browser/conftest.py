@@ -149,7 +149,9 @@ def until_it_keeps(page: Page) -> Page:
         other.close()
         if found == attempt:
             break
-        page.reload()
+        address = page.url
+        page.goto("about:blank")  # not a reload, which would scroll to where the page was left
+        page.goto(address)
     page.evaluate("localStorage.removeItem('attempt')")
     return page
 
