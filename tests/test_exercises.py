@@ -91,6 +91,12 @@ def test_an_answer_in_float64_is_right(exercise):
     assert exercise.verdict(lambda *arguments: exercise.specification(*arguments).double()) == CORRECT
 
 
+def test_a_gradient_may_be_off_by_a_millionth_of_its_largest_entry():
+    large = Exercise("large", lambda x: 1e4 * x[0] + x[1], lambda generator: (1 + torch.rand(2, generator=generator),))
+    assert large.verdict(lambda x: 1e4 * x[0] + 1.005 * x[1]).startswith("correct")
+    assert "not their gradients" in large.verdict(lambda x: 1e4 * x[0] + 1.03 * x[1])
+
+
 def test_a_result_may_be_boolean():
     positive = Exercise("positive", lambda x: x > 0, lambda generator: (torch.randn(3, generator=generator),))
     assert positive.verdict(lambda x: ~(x <= 0)) == f"correct: values, on {TRIALS} random inputs."
@@ -966,6 +972,16 @@ ACCEPTED = {
     "a hidden -10⁹": (
         kernel_regression.leave_one_out,
         left_out_with(lambda s, y: s.masked_fill(own(s), -1e9).softmax(1) @ y),
+    ),
+    "a quotient of shifted kernels": (
+        kernel_regression.leave_one_out,
+        left_out_with(lambda s, y: normalised(shifted(s.masked_fill(own(s), -math.inf)).exp()) @ y),
+    ),
+    "leave one out in float64": (
+        kernel_regression.leave_one_out,
+        lambda x, y, bandwidth: left_out_with(lambda s, y: s.masked_fill(own(s), -math.inf).softmax(1) @ y)(
+            x.double(), y.double(), bandwidth.double()
+        ),
     ),
     "columns of a symmetric table": (
         kernel_regression.leave_one_out,

@@ -152,9 +152,12 @@ def _draw_equal_points(generator: torch.Generator) -> tuple:
 
 
 def _draw_a_far_point(generator: torch.Generator) -> tuple:
-    """The last point is so far from all others that their kernels are 0 there, in float32 and float64."""
+    """The last point is so far from all others that their kernels are 0 there, in float32 and float64.
+
+    The bandwidth is narrow, so that only the nearest has a weight there: else rounding would move the gradient.
+    """
     x, y, bandwidth = _draw_points(generator)
-    return torch.cat([x[:-1], x.amax(dim=0, keepdim=True) + 60]), y, bandwidth
+    return torch.cat([x[:-1], x.amax(dim=0, keepdim=True) + 60]), y, bandwidth / 2
 
 
 FAR = (
