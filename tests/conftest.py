@@ -1,5 +1,6 @@
 """One thread and fixed seeds: every run of the tests is the same run. ``ATTENTION_DEVICE`` says on which device."""
 
+import itertools
 import os
 from contextlib import nullcontext
 
@@ -8,6 +9,7 @@ import torch
 from hypothesis import settings
 
 from attention import default_device
+from attention.exercises import exercise
 
 torch.set_num_threads(1)
 settings.register_profile("same-every-run", deadline=10_000, derandomize=True, max_examples=50)
@@ -22,8 +24,11 @@ else:
 
 
 @pytest.fixture(autouse=True)
-def _seed():
+def _seed(monkeypatch):
+    """The default generator's seed, and those of an exercise's checks, each of which has inputs of its own."""
     seed(0)
+    seeds = itertools.count()
+    monkeypatch.setattr(exercise, "fresh", lambda: torch.Generator().manual_seed(next(seeds)))
 
 
 @pytest.fixture

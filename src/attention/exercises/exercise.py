@@ -36,6 +36,13 @@ WAYS = {  # what an exercise may forbid, and how it looks in a function's code
 }
 
 
+def fresh() -> torch.Generator:
+    """A generator whose numbers no other check has had."""
+    generator = torch.Generator()
+    generator.seed()
+    return generator
+
+
 def primes(generator: torch.Generator, count: int) -> list[int]:
     """So many dimensions, no two alike."""
     return [PRIMES[index] for index in torch.randperm(len(PRIMES), generator=generator)[:count].tolist()]
@@ -124,8 +131,7 @@ class Exercise:
             return self._verdict(answer)
 
     def _verdict(self, answer: Callable) -> str:
-        generator = torch.Generator()
-        generator.seed()
+        generator = fresh()
         draws = *[self.draw] * TRIALS, *self.edges
         trials = [draw(generator) for draw in draws]
         for draw, arguments in zip(draws, trials, strict=True):

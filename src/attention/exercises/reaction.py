@@ -146,6 +146,12 @@ def _draw_one_bond(generator: torch.Generator, share: float) -> tuple:
     return table[rows][:, columns], [(0, 1)], [tuple(places.tolist())]
 
 
+def _draw_rivals(generator: torch.Generator) -> tuple:
+    """The second row and the third want the second column: who multiplies the whole second row lets it win."""
+    table = [[0.95, 0.02, 0.02, 0.01], [0.10, 0.50, 0.05, 0.35], [0.05, 0.60, 0.20, 0.15]]
+    return torch.tensor(table), [(0, 1)], [(0, 2)]
+
+
 def _near(atom: int, bonds: Bonds) -> list[int]:
     return [b if a == atom else a for a, b in bonds if atom in (a, b)]
 
@@ -194,6 +200,7 @@ assign_with_bonds = Exercise(
     edges=(
         lambda generator: (_table(generator, 1, 1), [], []),
         lambda generator: (*_shuffled(generator, SUMS_TURN_IT), [], []),
+        _draw_rivals,
         *(Edge(partial(_draw_one_bond, share=share), BY_90) for share in (0.001, 0.0094, 0.0106)),
     ),
     mistakes=(
