@@ -93,7 +93,8 @@ def test_a_chapter_says_where_it_is_and_how_long_it_takes(name):
     number, count, lecture, *parts = map(int, re.fullmatch(said, place).groups())
     assert number == int(name[5:7])
     assert count == max(int(name[5:7]) for name in CHAPTERS)
-    assert 10 <= lecture == sum(parts) <= 120
+    assert lecture == 5 * round(sum(parts) / 5)
+    assert 10 <= lecture <= 45
 
 
 @every_page
