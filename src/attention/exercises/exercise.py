@@ -37,7 +37,7 @@ WAYS = {  # what an exercise may forbid, and how it looks in a function's code
 
 
 def fresh() -> torch.Generator:
-    """A generator whose numbers no other check has had."""
+    """A generator whose seed comes from chance."""
     generator = torch.Generator()
     generator.seed()
     return generator
