@@ -139,7 +139,7 @@ def until_it_keeps(page: Page) -> Page:
     """The page, loaded again until what it keeps is kept.
 
     A page that reads ``localStorage`` as it opens is given, on a busy machine, an empty one of its own by Chromium 156:
-    7 of 100 times, with six at work on two cores, and without any script of ours. What it writes there is lost.
+    6 of 100 times, with six at work on two cores, and without any script of ours. What it writes there is lost.
     """
     for attempt in map(str, range(10)):
         page.evaluate("attempt => localStorage.setItem('attempt', attempt)", attempt)
