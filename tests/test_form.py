@@ -59,10 +59,6 @@ FAULTS = {
         [NOT_NORMAL, "code cell 2 holds a widget's view"],
     ),
     "another set-up": (change(1, source="%pip install softlookup"), [NO_SETUP]),
-    "the model without its set-up": (
-        change(2, source="from attention import reaction"),
-        ["it reads the published model, and its second code cell is not MODEL_SETUP of tools/form.py"],
-    ),
     "no code": (lambda notebook: notebook.update(cells=notebook.cells[:1]), [NO_SETUP]),
     "26 lines": (change(2, source="\n".join(["x = 1"] * 26)), ["code cell 2 has 26 lines, more than 25"]),
     "9 imports": (

@@ -7,7 +7,6 @@ import sys
 import pytest
 import torch
 
-from attention import reaction
 from attention.reaction import (
     ARROW,
     CLS,
@@ -21,7 +20,6 @@ from attention.reaction import (
     atoms,
     bonds,
     element,
-    installed,
     map_atoms,
     shares,
     tokenize,
@@ -63,23 +61,15 @@ def read(model, tokenizer, line):
 
 
 def test_the_file_is_read_and_nothing_of_the_package_is_run(model):
-    assert hashlib.sha256(installed(WEIGHTS).read_bytes()).hexdigest() == FINGERPRINT
+    assert hashlib.sha256(WEIGHTS.read_bytes()).hexdigest() == FINGERPRINT
     assert not any(name.partition(".")[0] in ("rxnmapper", "transformers") for name in sys.modules)
     assert all(weight.device.type == "cpu" for weight in model.parameters())
     assert not model.training
 
 
-def test_an_absent_package_is_said(monkeypatch):
-    monkeypatch.setattr(reaction, "find_spec", lambda name: None)
-    with pytest.raises(FileNotFoundError, match=r"rxnmapper is not installed: pip install --no-deps rxnmapper==0.4.3"):
-        ReactionModel.published()
-    with pytest.raises(FileNotFoundError, match="rxnmapper is not installed"):
-        ReactionTokenizer()
-
-
 @pytest.mark.parametrize("fault", ["cut off", "one bit", "another model", "empty"])
 def test_a_damaged_or_another_file_is_refused(tmp_path, fault):
-    path, whole = tmp_path / WEIGHTS, installed(WEIGHTS).read_bytes()
+    path, whole = tmp_path / WEIGHTS.name, WEIGHTS.read_bytes()
     if fault == "another model":
         torch.save(torch.nn.Linear(3, 5).state_dict(), path)
     else:
@@ -92,11 +82,11 @@ def test_a_damaged_or_another_file_is_refused(tmp_path, fault):
 
 def test_an_absent_file_is_said(tmp_path):
     with pytest.raises(FileNotFoundError):
-        ReactionModel.published(tmp_path / WEIGHTS)
+        ReactionModel.published(tmp_path / WEIGHTS.name)
 
 
 def test_the_vocabulary_is_the_wheel_s(tokenizer):
-    lines = installed(VOCABULARY).read_text(encoding="utf-8").split("\n")
+    lines = VOCABULARY.read_text(encoding="utf-8").split("\n")
     assert [*tokenizer.tokens, ""] == lines
     assert len(tokenizer.tokens) == 591
     for line in REACTIONS.values():
@@ -229,10 +219,10 @@ def test_a_silent_head_adds_nothing(model, tokenizer):
 @pytest.mark.parametrize("line", [*REACTIONS.values(), "OC.[18OH]>>CO"])
 def test_it_agrees_with_transformers(model, tokenizer, line):
     transformers = pytest.importorskip("transformers", reason="transformers is not installed: the weekly job has it")
-    config = transformers.AlbertConfig.from_pretrained(installed(WEIGHTS).parent)
+    config = transformers.AlbertConfig.from_pretrained(WEIGHTS.parent)
     config._attn_implementation = "eager"  # the one that returns its weights
     theirs = transformers.AlbertForMaskedLM(config).eval()
-    state = torch.load(installed(WEIGHTS), map_location="cpu", weights_only=True)
+    state = torch.load(WEIGHTS, map_location="cpu", weights_only=True)
     assert not theirs.load_state_dict(state, strict=False).missing_keys
     ids = tokenizer.encode(line)[None]
     with torch.no_grad():

@@ -11,42 +11,10 @@ MOST_LINES = 25
 MOST_FOLDED_LINES = 50  # of code that only draws, with the question and the reason of a prediction
 MOST_IMPORTS = 8
 SETUP = """\
-# Installs the course's package where it is missing, as on Colab.
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if find_spec("attention") is None:
-    source = "git+{address}"
-    print("Installing the course's package from", source)
-    install = [sys.executable, "-m", "pip", "install", "--quiet", source]
-    needs = ["torch", "numpy", "matplotlib", "ipywidgets", "anywidget"]
-    if all(find_spec(name) for name in needs):
-        install.append("--no-deps")  # they stay as they are
-    pip = subprocess.run(install, capture_output=True, text=True)
-    if pip.returncode:
-        print(pip.stderr)
-        raise RuntimeError(
-            "The course's package could not be installed: is there a network? "
-            "What pip says of it is printed above."
-        )"""
-MODEL_SETUP = """\
-# Installs the published model that this chapter reads, where it is missing.
-from importlib import invalidate_caches
-
-if find_spec("rxnmapper") is None:
-    wheel = "rxnmapper==0.4.3"
-    print("Installing", wheel, "without what its own code needs")
-    install = [sys.executable, "-m", "pip", "install", "--no-deps", wheel]
-    pip = subprocess.run(install, capture_output=True, text=True)
-    invalidate_caches()
-    if pip.returncode:
-        print(pip.stderr)
-        raise RuntimeError(
-            "The package rxnmapper could not be installed: is there a network? "
-            "What pip says of it is printed above."
-        )"""
-MODEL = re.compile(r"^from attention(\.reaction import|.* import reaction$)", re.MULTILINE)
+try:
+    import attention
+except ModuleNotFoundError:
+    %pip install --quiet git+{address}"""
 ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 TIMING = re.compile(r"\b\d+(\.\d+)?\s?(seconds|secs?|ms|µs|ns|s)\b|\bWall time|it/s")
 
@@ -67,8 +35,6 @@ def faults(notebook: NotebookNode, address: str) -> list[str]:
         found.append("it is not normalised: run make notebooks")
     if not codes or codes[0].source != SETUP.format(address=address):
         found.append("its first code cell is not the set-up cell of tools/form.py")
-    if any(MODEL.search(cell.source) for cell in codes) and codes[1].source != MODEL_SETUP:
-        found.append("it reads the published model, and its second code cell is not MODEL_SETUP of tools/form.py")
     for number, cell in enumerate(codes, start=1):
         found += [f"code cell {number} {fault}" for fault in _cell_faults(cell)]
         if cell.execution_count != number:

@@ -4,6 +4,7 @@ Usage: ``python -m tools.notebooks [NOTEBOOK …]``.
 """
 
 import os
+import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
@@ -25,6 +26,8 @@ METADATA = {
 CELL_METADATA = ("mystnb", "tags")
 # As Colab and JupyterLab say what the tag says to the page.
 FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}
+SVG = "image/svg+xml"
+SVG_DATE = re.compile(r" *<dc:date>.*?</dc:date>\n")
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 TIMEOUT = 120
 
@@ -55,6 +58,8 @@ def _normalise_output(output: NotebookNode) -> NotebookNode:
     output.pop("transient", None)
     if "data" in output:
         output.data.pop(WIDGET_VIEW, None)
+        if SVG in output.data:
+            output.data[SVG] = SVG_DATE.sub("", output.data[SVG])
     return output
 
 

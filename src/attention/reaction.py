@@ -1,7 +1,6 @@
 """A published Transformer that reads chemical reactions, RXNMapper's, built from this package's own parts.
 
-Its weights come from the wheel ``rxnmapper``, whose code is not imported and whose dependencies are not needed:
-``pip install --no-deps rxnmapper==0.4.3``.
+Its weights and vocabulary, in the folder ``rxnmapper``, are those of the package ``rxnmapper`` 0.4.3 (MIT licence).
 
 Dimensions: B batch, L tokens, H = 8 heads, V = 591 tokens of the vocabulary, N atoms.
 
@@ -12,7 +11,6 @@ import re
 from collections.abc import Collection, Sequence
 from functools import partial
 from hashlib import sha256
-from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
 
@@ -24,8 +22,8 @@ from attention.blocks import Block, FeedForward
 
 LAYERS, HEADS = 12, 8
 LONGEST = 512  # as many positions were learned
-FOLDER = "models/transformers/albert_heads_8_uspto_all_1310k"
-WEIGHTS, VOCABULARY = "pytorch_model.bin", "vocab.txt"
+PUBLISHED = Path(__file__).parent / "rxnmapper"
+WEIGHTS, VOCABULARY = PUBLISHED / "pytorch_model.bin", PUBLISHED / "vocab.txt"
 FINGERPRINT = "8541f3f500dae71abe678d546bd035ca946e2d1c819f6b2cf41a97faedd7e6a2"
 CLS, SEP, MASK, ARROW = "[CLS]", "[SEP]", "[MASK]", ">>"
 ALL_HEADS = [(layer, head) for layer in range(LAYERS) for head in range(HEADS)]
@@ -131,22 +129,21 @@ class ReactionModel(nn.Module):
         return logits, torch.stack(maps, dim=1)
 
     @classmethod
-    def published(cls, path: str | PathLike | None = None) -> "ReactionModel":
+    def published(cls, path: str | PathLike = WEIGHTS) -> "ReactionModel":
         """Load the published weights, on the CPU, ready to be run.
 
         Args:
-            path: the file; when not given, that of the installed package ``rxnmapper``.
+            path: the file; when not given, the one in this package.
 
         Raises:
-            FileNotFoundError: there is no such file, or the package is not installed.
+            FileNotFoundError: there is no such file.
             ValueError: it is not the file that rxnmapper 0.4.3 has: it is damaged, or another.
         """
-        path = installed(WEIGHTS) if path is None else Path(path)
-        found = sha256(path.read_bytes()).hexdigest()
+        found = sha256(Path(path).read_bytes()).hexdigest()
         if found != FINGERPRINT:
             raise ValueError(
                 f"{path} is not the file of rxnmapper 0.4.3: it is damaged, or another. Its SHA-256 begins with "
-                f"{found[:8]}, not with {FINGERPRINT[:8]}; pip install --no-deps --force-reinstall rxnmapper==0.4.3"
+                f"{found[:8]}, not with {FINGERPRINT[:8]}"
             )
         theirs = torch.load(path, map_location="cpu", weights_only=True)  # numbers alone: nothing in it is executed
         with torch.device("cpu"):  # whatever the default device is
@@ -167,20 +164,18 @@ class ReactionTokenizer:
     """The tokens of a written reaction, and their numbers.
 
     Args:
-        vocabulary: one token a line, in the order of their numbers; when not given, that of the installed package
-            ``rxnmapper``.
+        vocabulary: one token a line, in the order of their numbers; when not given, the one in this package.
 
     Raises:
-        FileNotFoundError: there is no such file, or the package is not installed.
+        FileNotFoundError: there is no such file.
 
     >>> tokenizer = ReactionTokenizer()
     >>> tokenizer.encode("CCO>>CC=O").tolist()
     [12, 16, 16, 19, 29, 16, 16, 22, 19, 13]
     """
 
-    def __init__(self, vocabulary: str | PathLike | None = None) -> None:
-        path = installed(VOCABULARY) if vocabulary is None else Path(vocabulary)
-        self.tokens = path.read_text(encoding="utf-8").splitlines()
+    def __init__(self, vocabulary: str | PathLike = VOCABULARY) -> None:
+        self.tokens = Path(vocabulary).read_text(encoding="utf-8").splitlines()
         self.numbers = {token: number for number, token in enumerate(self.tokens)}
 
     def encode(self, reaction: str | Sequence[str]) -> Tensor:
@@ -340,14 +335,6 @@ def map_atoms(tokens: Sequence[str], weights: Tensor, times: float = 90.0) -> tu
         table[near_row[:, None] & near_column] *= times
         table[row], table[:, column] = 0, 0
     return found, confidence
-
-
-def installed(name: str) -> Path:
-    """Where the installed package ``rxnmapper`` has a file of its model; the package is not imported."""
-    package = find_spec("rxnmapper")
-    if package is None:
-        raise FileNotFoundError("the package rxnmapper is not installed: pip install --no-deps rxnmapper==0.4.3")
-    return Path(package.submodule_search_locations[0]) / FOLDER / name
 
 
 def renamed(theirs: dict[str, Tensor]) -> dict[str, Tensor]:
