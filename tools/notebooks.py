@@ -27,7 +27,7 @@ CELL_METADATA = ("mystnb", "tags")
 # As Colab and JupyterLab say what the tag says to the page.
 FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}
 SVG = "image/svg+xml"
-SVG_DATE = re.compile(r" *<dc:date>.*?</dc:date>\n")
+SVG_METADATA = re.compile(r" *<metadata>.*?</metadata>\n", re.DOTALL)  # a date, a version
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 TIMEOUT = 120
 
@@ -59,7 +59,7 @@ def _normalise_output(output: NotebookNode) -> NotebookNode:
     if "data" in output:
         output.data.pop(WIDGET_VIEW, None)
         if SVG in output.data:
-            output.data[SVG] = SVG_DATE.sub("", output.data[SVG])
+            output.data[SVG] = SVG_METADATA.sub("", output.data[SVG])
     return output
 
 
