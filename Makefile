@@ -1,68 +1,97 @@
 # Soft Lookup: the book, its notebooks and its tests. `make help` lists the targets.
-# Everything runs in .venv: the first target makes it, with the packages of requirements-book.txt where they will do,
-# and the first that needs more adds those of requirements.txt. TORCH=cpu or TORCH=cuda says for what PyTorch is built.
+# The first of them makes the environment .venv: what the book is built with, and, when it is wanted, everything else.
 
 PYTHON ?= python3
 NOTEBOOK ?=
 PORT ?= 8000
 PAPER ?= a4
-TORCH ?=
+URL ?=
 
 BIN := .venv/bin
 BOOK := .venv/.book
-READY := .venv/.ready$(TORCH)
-INDEX := _build/html/index.html
-LOCK := --quiet --universal --python-version 3.11 --fork-strategy fewest --no-annotate \
-	--custom-compile-command "make lock"
-PYTHON_SET_BY := $(origin PYTHON)
-export PYTHON_SET_BY TORCH
+READY := .venv/.ready
+BUILD := $(BIN)/jupyter-book build . -W --keep-going -q
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
+NBVAL := $(PYTEST) --nbval --nbval-cell-timeout=60 -p no:hypothesispytest -n 2 --dist loadfile
+# They train, or draw what was trained, and are compared as an older processor computes them, too.
+TRAINED := $(wildcard book/index.ipynb book/10-*.ipynb book/13-*.ipynb book/more/10-*.ipynb book/more/13-*.ipynb)
+TORCH := $(shell sed -n 's/^torch==\([^ ;]*\).*/\1/p' requirements.txt)
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-compile
+LOCK := --quiet --universal --python-version 3.11 --fork-strategy fewest --no-annotate --custom-compile-command "make lock"
 unexport PYTHONDONTWRITEBYTECODE # packages are compiled when they are first imported, and kept so
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help book test lint unit nbval browser chromium notebooks lab serve handout pdf archive package bench environment lock repository clean
+.PHONY: help book test check format lint unit nbval browser chromium processors notebooks lab serve handout pdf archive \
+	package bench environment lock repository clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
 
-$(BOOK): requirements-book.txt
-	@sh tools/environment.sh "$(PYTHON)" requirements-book.txt
+.venv/pyvenv.cfg:
+	@"$(PYTHON)" -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2> /dev/null || { \
+		echo "This needs Python 3.11 or newer with its module venv (on Debian: apt-get install python3-venv)," \
+		"and '$(PYTHON)' is $$("$(PYTHON)" --version 2> /dev/null || echo not there): name another," \
+		"make PYTHON=/path/to/python3." >&2; exit 1; }
+	@"$(PYTHON)" -m venv .venv
+
+$(BOOK): requirements-book.txt | .venv/pyvenv.cfg
+	@echo "Installing into .venv what the book is built with: 60 MB to download, 260 MB on disk."
+	@$(PIP) --quiet -r requirements-book.txt
 	@touch $@
 
-$(READY): requirements.txt requirements-model.txt pyproject.toml
-	@sh tools/environment.sh "$(PYTHON)" requirements.txt
-	@rm -f .venv/.ready*
+# Without a GPU of NVIDIA's, PyTorch as it is built for CPUs is a tenth of what the usual index has; if it can't be had
+# from there, the usual one has to do.
+$(READY): requirements.txt pyproject.toml | .venv/pyvenv.cfg
+	@echo "Installing into .venv everything that runs and checks the book: 400 MB to download, 1.4 GB on disk."
+	@if [ "$$(uname)" = Linux ] && ! nvidia-smi --list-gpus > /dev/null 2>&1; then $(PIP) --no-deps --retries 0 \
+		--timeout 5 --extra-index-url https://download.pytorch.org/whl/cpu torch==$(TORCH) || true; fi
+	@$(PIP) -r requirements.txt
 	@touch $(BOOK) $@
 
 book: $(BOOK) ## build the book and print where it is
-	@$(BIN)/python -m tools.book
-	@echo "The book: $(CURDIR)/$(INDEX)"
+	@$(BUILD) --all
+	@echo "The book: $(CURDIR)/_build/html/index.html"
 
-test: lint unit nbval browser ## everything that CI checks
+test: chromium lint unit nbval browser ## everything that CI checks
+
+check: chromium ## what a change to one chapter needs: NOTEBOOK=book/06-self-attention.ipynb
+	@[ -f "$(NOTEBOOK)" ] || { echo "make check NOTEBOOK=book/06-self-attention.ipynb: '$(NOTEBOOK)' is no file" >&2; exit 1; }
+	$(NBVAL) "$(NOTEBOOK)" $(wildcard $(subst book/,book/more/,$(firstword $(subst -, ,$(NOTEBOOK))))-*.ipynb)
+	@$(BUILD)
+	$(PYTEST) -q tests/test_form.py tests/test_prose_numbers.py tests/test_state_links.py tests/browser/test_pages.py \
+		-n 2 -k "$(basename $(notdir $(NOTEBOOK))) or every_claim"
+
+format: $(READY) ## put code and notebooks into the form that git keeps
+	$(BIN)/python -m ruff check --fix .
+	$(BIN)/python -m ruff format .
 
 lint: $(READY) ## check the style of the code and of the notebooks
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check .
 
 unit: $(READY) ## test the package and the tools
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests --ignore=tests/browser -n 2
+	$(PYTEST) -n 2
 
 nbval: $(READY) ## re-execute every notebook and compare every output
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --nbval --nbval-current-env --nbval-cell-timeout=60 \
-		-n 2 --dist loadfile -p no:hypothesispytest book
+	$(NBVAL) book
+	ATEN_CPU_CAPABILITY=default $(NBVAL) $(TRAINED)
 
 browser: chromium book ## test the built book in a real browser
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/browser -n 2 --dist loadfile --no-loadscope-reorder
+	$(PYTEST) tests/browser -n 2 --dist loadgroup --no-loadscope-reorder
 
 chromium: $(READY)
-	@$(BIN)/python -m tools.chromium > /dev/null
+	@$(BIN)/python -m tools.chromium
+
+processors: $(READY) ## the notebooks and unit tests as other processors compute them
+	$(BIN)/python -m tools.processors
 
 notebooks: $(READY) ## re-execute and save the notebooks; one with NOTEBOOK=book/05-masking.ipynb
 	$(BIN)/python -m tools.notebooks $(NOTEBOOK)
 
 lab: $(READY) ## JupyterLab on the book
-	$(BIN)/jupyter lab book
+	$(BIN)/python -m jupyter lab book
 
 serve: book ## the built book on localhost; another port with PORT=8001
 	@echo "http://127.0.0.1:$(PORT)/"
@@ -77,21 +106,29 @@ pdf: chromium book ## the whole book for print; on other paper with PAPER=letter
 archive: pdf ## book, notebooks and printed book in one file
 	@$(BIN)/python -m tools.archive
 
-package: $(READY) ## the package's wheel and source, as committed
-	@$(BIN)/python -m tools.package
+package: $(READY) ## the package's wheel and source
+	rm -rf _build/dist
+	$(BIN)/python -m build --no-isolation --outdir _build/dist
 
 bench: $(READY) ## the benchmarks
 	$(BIN)/python -m tools.bench
 
 environment: $(READY) ## everything that runs and checks the book, for an editor
 
-lock: $(READY) ## resolve requirements.in and requirements-book.in into the locks
-	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/uv pip compile $(LOCK) requirements.in --output-file requirements.txt
-	$(BIN)/uv pip compile $(LOCK) requirements-book.in --constraint requirements.txt --output-file requirements-book.txt
+lock: $(READY) ## resolve requirements-book.in and requirements.in into the locks
+	$(PIP) --quiet uv
+	$(BIN)/uv pip compile $(LOCK) requirements-book.in --output-file requirements-book.txt
+	$(BIN)/uv pip compile $(LOCK) requirements.in --constraint requirements-book.txt --output-file requirements.txt
 
-repository: $(BOOK) ## change the book's public address: URL=https://github.com/owner/name
-	@$(BIN)/python tools/repository.py "$(URL)"
+# The address stands in _config.yml; elsewhere as owner/name, and as where GitHub publishes that.
+OLD = $(shell sed -n 's|^  url: https://github.com/||p' _config.yml)
+NEW = $(patsubst %.git,%,$(patsubst https://github.com/%,%,$(URL)))
+SITE = $(shell echo '$(1)' | awk -F/ '{ print tolower($$1) ".github.io/" $$2 }')
+repository: ## change the book's public address: URL=https://github.com/owner/name
+	@echo '$(URL)' | grep -qx 'https://github.com/[A-Za-z0-9-]*/[A-Za-z0-9._-]*' \
+		|| { echo "make repository URL=https://github.com/owner/name: found '$(URL)'" >&2; exit 1; }
+	@grep -rIlE --null --exclude-dir=.git --exclude-dir=.venv --exclude-dir=_build '$(OLD)|$(call SITE,$(OLD))' . \
+		| xargs -0 perl -pi -e 's{\Q$(OLD)\E(?![\w-])}{$(NEW)}g; s{\Q$(call SITE,$(OLD))\E(?![\w-])}{$(call SITE,$(NEW))}g'
 
 clean: ## remove what was built (the environment .venv stays)
 	rm -rf _build .pytest_cache .ruff_cache .hypothesis

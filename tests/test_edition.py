@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 from tools import edition
-from tools.repository import address, site
+from tools.edition import address, site
 
 ROOT = Path(__file__).parent.parent
 FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("[!c]*.yml"))

@@ -9,8 +9,8 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from tools import notebooks
 from tools.compare import Output
+from tools.edition import site
 from tools.handout import handout, pack, write
-from tools.repository import site
 
 BOOK = Path(__file__).parent.parent / "book"
 NAMES = [path.relative_to(BOOK).as_posix() for path in notebooks.NOTEBOOKS]

@@ -12,8 +12,8 @@ from email.parser import Parser
 from pathlib import Path
 
 import pytest
+from tools.edition import address, site
 from tools.package import package
-from tools.repository import address, site
 
 from attention.exercises import scores
 

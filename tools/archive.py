@@ -9,7 +9,7 @@ import zipfile
 from datetime import datetime
 from pathlib import Path
 
-from tools import edition, repository
+from tools import edition
 from tools.edition import ROOT
 
 MOST = 40_000_000  # bytes
@@ -51,8 +51,8 @@ def contents(root: Path = ROOT) -> dict[str, bytes]:
         "edition": edition.version(root),
         "commit": edition.commit(root) or "unknown",
         "pdf": pdf.name,
-        "site": repository.site(root),
-        "address": repository.address(root),
+        "site": edition.site(root),
+        "address": edition.address(root),
     }
     files = {"README.txt": README.format(**about).encode(), pdf.name: pdf.read_bytes()}
     files |= {name: (root / name).read_bytes() for name in PAPERS}

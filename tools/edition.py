@@ -32,6 +32,17 @@ def moment(root: Path = ROOT) -> datetime:
     return datetime.fromtimestamp(int(seconds), UTC)
 
 
+def address(root: Path = ROOT) -> str:
+    """The repository's public address, as _config.yml has it: https://github.com/owner/name."""
+    return re.search(r"^  url: (\S+)$", (root / "_config.yml").read_text(encoding="utf-8"), re.MULTILINE)[1]
+
+
+def site(root: Path = ROOT) -> str:
+    """Where the book is published, without a slash at the end."""
+    owner, name = address(root).split("/")[-2:]
+    return f"https://{owner.lower()}.github.io/{name}"
+
+
 def check_tag(tag: str, root: Path = ROOT) -> None:
     """Raise a ValueError unless a tag is the one of this edition."""
     if tag != f"v{version(root)}":

@@ -10,9 +10,8 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from tools.edition import version
+from tools.edition import site, version
 from tools.notebooks import BOOK, NOTEBOOKS
-from tools.repository import site
 
 FOLDER = BOOK.parent / "_build" / "handout"
 PAGE = re.compile(r"\]\((?:\.\./)?([\w-]+)\.md(#[\w-]+)?\)")

@@ -1,10 +1,8 @@
-"""The front end of the built pages, minified: the explorers' from the package, the pages' own from ``book/_front``."""
+"""The front end of the built pages: the explorers' from the package, the pages' own from ``book/_front``."""
 
 import shutil
 from pathlib import Path
 from runpy import run_path
-
-import minify
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "book" / "_front"
@@ -36,10 +34,8 @@ def write(app) -> None:
         "softlookup.js": _wrapped(SCRIPTS),
         "find.js": _wrapped(("find",)),
     }
-    kinds = {"css": "text/css", "js": "application/javascript"}
     for name, text in files.items():
-        path = Path(app.outdir, "_static", name)
-        path.write_text(minify.string(kinds[path.suffix[1:]], text), encoding="utf-8")
+        Path(app.outdir, "_static", name).write_text(text, encoding="utf-8")
     shutil.copytree(FOLDER / "fonts", Path(app.outdir, "_static", "fonts"), dirs_exist_ok=True)
 
 

@@ -12,7 +12,7 @@ import nbformat
 from docutils import nodes
 from markupsafe import Markup
 
-from tools import edition, repository, workload
+from tools import edition, workload
 
 PICTURE = "explorer.png"
 PICTURE_SAYS = "Sliders over the weights of a soft lookup and the value that comes out"
@@ -33,9 +33,9 @@ def setup(app):
 def set_address(app, config) -> None:
     """Let Sphinx name each page's canonical address; and read once what is the same for all pages."""
     root = Path(app.srcdir)
-    config.html_baseurl = repository.site(root)
+    config.html_baseurl = edition.site(root)
     app.edition = {
-        "address": repository.address(root),
+        "address": edition.address(root),
         "edition": edition.version(root),
         "commit": edition.commit(root),
     }

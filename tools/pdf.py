@@ -21,7 +21,7 @@ from bs4 import BeautifulSoup, Tag
 from pikepdf import Array, Dictionary, Name, Object, ObjectStreamMode, OutlineItem, Page, Pdf, String
 from playwright.sync_api import Browser
 
-from tools import edition, repository
+from tools import edition
 from tools.archive import printed as printed_book
 from tools.chromium import chromium
 from tools.edition import ROOT
@@ -71,6 +71,10 @@ DRAW = """addEventListener('DOMContentLoaded', async () => {
         document.head.append(script);
     }
 });"""
+
+
+class NoFont(RuntimeError):
+    """No font on this machine has a character of the book."""
 
 
 class Chapter(NamedTuple):
@@ -307,7 +311,7 @@ def printed(browser: Browser, document: str, html: Path, folder: Path) -> tuple[
     if "<script" in document:
         ready = page.evaluate(READY.replace("HEIGHT", str(HEIGHT)))
         if ready["unknown"]:
-            raise RuntimeError(
+            raise NoFont(
                 f"no font has {ready['unknown']}: install one (on Debian: apt-get install fonts-noto-cjk)"
             )
         if ready["undrawn"] or ready["wrong"]:
@@ -420,13 +424,13 @@ def write(
     Raises:
         ValueError: another paper.
         FileNotFoundError: the book is not built.
-        RuntimeError: a figure or a formula could not be drawn, or no font has the book's Chinese characters.
+        RuntimeError: a figure or a formula could not be drawn; ``NoFont`` where no font has what is written.
     """
     if paper not in PAPERS:
         raise ValueError(f"paper must be {' or '.join(PAPERS)}, found {paper!r}")
     if not (html / "_static").is_dir():
         raise FileNotFoundError(f"there is no book in {html}: run make book")
-    site = repository.site()
+    site = edition.site()
     parts = chapters(listed or names(), html, site)
     with tempfile.TemporaryDirectory() as folder:
         text, ranks = printed(browser, body(parts, html, paper), html, Path(folder, "body"))

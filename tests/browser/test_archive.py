@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import nbformat
 import pytest
-from tools import archive, edition, repository
+from tools import archive, edition
 
 from conftest import ROOT
 
@@ -79,7 +79,7 @@ def test_notebooks_lead_to_the_pages_beside_them(small_book):
         '"[two](second.md)"',
     ]
     readme = files["softlookup-2026.11.22/README.txt"].decode()
-    assert repository.site(folder) in readme
+    assert edition.site(folder) in readme
     assert "https://github.com/a/b/issues" in readme
 
 

@@ -9,8 +9,8 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 from tools import edition
+from tools.edition import address, site
 from tools.pages import shortened
-from tools.repository import address, site
 
 from conftest import BOOK, PAGES, ROOT, every_page
 
