@@ -70,7 +70,9 @@ def main() -> None:
 
 def _playwright_s_own() -> None:
     print("No Chromium is here: Playwright gets one.", flush=True)
-    subprocess.run([PLAYWRIGHT, "install", "chromium", "--only-shell"], check=False)
+    for command in filter(None, (PLAYWRIGHT, shutil.which("playwright"))):
+        if subprocess.run([command, "install", "chromium", "--only-shell"], check=False).returncode == 0:
+            return
 
 
 def _debian_s() -> None:

@@ -34,7 +34,7 @@ def moment(root: Path = ROOT) -> datetime:
 
 def address(root: Path = ROOT) -> str:
     """The repository's public address, as _config.yml has it: https://github.com/owner/name."""
-    return re.search(r"^  url: (\S+)$", (root / "_config.yml").read_text(encoding="utf-8"), re.MULTILINE)[1]
+    return re.search(r"\burl: ([^\s}]+)", (root / "_config.yml").read_text(encoding="utf-8"))[1]
 
 
 def site(root: Path = ROOT) -> str:
@@ -64,9 +64,11 @@ def notes(root: Path = ROOT) -> str:
 
 
 def _git(root: Path, *command: str) -> str:
+    if not (root / ".git").exists():  # a folder above it may have a history of its own
+        return ""
     try:
         run = subprocess.run(["git", *command], cwd=root, capture_output=True, text=True, check=False)
-    except FileNotFoundError:
+    except OSError:
         return ""
     return run.stdout.strip() if run.returncode == 0 else ""
 

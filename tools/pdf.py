@@ -73,7 +73,7 @@ DRAW = """addEventListener('DOMContentLoaded', async () => {
 });"""
 
 
-class NoFont(RuntimeError):
+class NoFontError(RuntimeError):
     """No font on this machine has a character of the book."""
 
 
@@ -311,7 +311,7 @@ def printed(browser: Browser, document: str, html: Path, folder: Path) -> tuple[
     if "<script" in document:
         ready = page.evaluate(READY.replace("HEIGHT", str(HEIGHT)))
         if ready["unknown"]:
-            raise NoFont(
+            raise NoFontError(
                 f"no font has {ready['unknown']}: install one (on Debian: apt-get install fonts-noto-cjk)"
             )
         if ready["undrawn"] or ready["wrong"]:
@@ -424,7 +424,7 @@ def write(
     Raises:
         ValueError: another paper.
         FileNotFoundError: the book is not built.
-        RuntimeError: a figure or a formula could not be drawn; ``NoFont`` where no font has what is written.
+        RuntimeError: a figure or a formula could not be drawn; ``NoFontError`` where no font has what is written.
     """
     if paper not in PAPERS:
         raise ValueError(f"paper must be {' or '.join(PAPERS)}, found {paper!r}")

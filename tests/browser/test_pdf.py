@@ -25,7 +25,7 @@ CHINESE = re.compile("[\u4e00-\u9fff]")
 def printed(*arguments):
     try:
         return pdf.write(*arguments)
-    except pdf.NoFont as no_font:
+    except pdf.NoFontError as no_font:
         pytest.skip(str(no_font))
 
 
