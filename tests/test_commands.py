@@ -64,7 +64,7 @@ def test_without_a_gpu_pytorch_is_got_as_it_is_built_for_cpus(folder, has_gpu):
 
 
 def test_the_address_is_changed_everywhere_and_back(tmp_path):
-    copy, old, new = tmp_path / "copy", edition.address(), "https://github.com/" + "Ada-L/lookup.book"
+    copy, old, new = tmp_path / "copy", edition.address(), "https://github.com/Ada-L/" + "lookup.book"
     unlike = shutil.ignore_patterns(".*venv", "_build", "__pycache__", ".git", ".*_cache", ".hypothesis", "*.egg-info")
     shutil.copytree(ROOT, copy, ignore=unlike)
     (copy / "unlike.md").write_text(f"{old}-too", encoding="utf-8")
