@@ -66,6 +66,7 @@ check: chromium ## what a change to one chapter needs: NOTEBOOK=book/06-self-att
 format: $(READY) ## put code and notebooks into the form that git keeps
 	$(BIN)/python -m ruff check --fix .
 	$(BIN)/python -m ruff format .
+	$(BIN)/python -m tools.form
 
 lint: $(READY) ## check the style of the code and of the notebooks
 	$(BIN)/python -m ruff check .

@@ -1,11 +1,14 @@
-"""The form that every notebook of the book has; :func:`faults` lists where one has not."""
+"""The form that every notebook of the book has; :func:`faults` lists where one has not, and ``python -m tools.form``
+brings all into it, as far as that does not need them executed.
+"""
 
 import re
 
+import nbformat
 from nbformat import NotebookNode
 from nbval.plugin import find_comment_markers, find_metadata_tags
 
-from tools.notebooks import WIDGET_VIEW, normalise
+from tools.notebooks import NOTEBOOKS, WIDGET_VIEW, normalise
 
 MOST_LINES = 25
 MOST_FOLDED_LINES = 50  # of code that only draws, with the question and the reason of a prediction
@@ -76,3 +79,8 @@ def _output_faults(output: NotebookNode, cell: NotebookNode) -> list[str]:
         if match := pattern.search(text):
             found.append(f"prints {what}: {match.group()}")
     return found
+
+
+if __name__ == "__main__":  # make format
+    for path in NOTEBOOKS:
+        nbformat.write(normalise(nbformat.read(path, as_version=4)), path)
