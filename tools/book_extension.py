@@ -22,6 +22,8 @@ def setup(app):
     app.config.mathjax_path = f"mathjax/{MATHJAX}"
     app.connect("builder-inited", copy_mathjax)
     app.connect("builder-inited", page_front.write)
+    # a page shows what others say: the search their text, a chapter's end the next one
+    app.connect("env-get-outdated", lambda app, env, *_: env.found_docs)
     app.add_transform(LinksToStates)
     app.connect("html-page-context", add_to_context)
     app.connect("html-page-context", name_toggles, priority=900)  # when the theme has made its contents
