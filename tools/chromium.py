@@ -4,6 +4,7 @@
 """
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,20 @@ from playwright.sync_api import Browser, BrowserType, Error, sync_playwright
 
 # The first has no window to draw around a page, which makes each page opened much cheaper.
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+COMMANDS = {
+    "debian": "sudo apt-get install chromium-headless-shell libatomic1 fontconfig fonts-noto-cjk",
+    "ubuntu": "sudo apt-get install libatomic1 && sudo '{playwright}' install-deps chromium, then make test again",
+    "fedora": "sudo dnf install chromium",
+    "arch": "sudo pacman -S chromium",
+}
+START = """import sys
+from tools.chromium import chromium
+try:
+    with chromium():
+        pass
+except Exception as error:
+    sys.exit(str(error))
+"""
 FONTS = ("fontconfig", "fonts-noto-cjk")
 PLAYWRIGHT = Path(sys.executable).with_name("playwright")
 
@@ -50,42 +65,48 @@ def _launch(chromium: BrowserType, options: list[str]) -> Browser:
 
 def main() -> None:
     """Get a browser and fonts, or end with the command that gets them here."""
-    ways = [None, _playwright_s_own]
-    if shutil.which("apt-get") and _as_root() is not None:
-        ways += [_debian_s, _libraries_of_playwright_s]
-    fault = ""
+    ways = [lambda: None, _get_playwright_s]
+    if _as_root() is not None:
+        ways += [_get_the_distribution_s, _get_libraries_for_playwright_s]
     for way in ways[:1] if os.environ.get("CHROMIUM") else ways:
-        if way:
-            way()
-        try:
-            with chromium():
-                break
-        except FileNotFoundError as error:
-            fault = str(error)
+        way()
+        fault = _fault()
+        if not fault:
+            break
     else:
         sys.exit(f"{fault}\n{_advice()}")
-    if sys.platform == "linux" and not _has_chinese() and not (_as_root() is not None and _install(*FONTS)):
+    if sys.platform == "linux" and not _has_chinese() and (_as_root() is None or not _install(*FONTS)):
         print("No font has Chinese characters: what is printed with them is not tested.", flush=True)
 
 
-def _playwright_s_own() -> None:
-    print("No Chromium is here: Playwright gets one.", flush=True)
+def _fault() -> str:
+    """Why no browser starts, or nothing; in a process of its own, since Playwright itself may end."""
+    run = subprocess.run([sys.executable, "-c", START], capture_output=True, text=True, check=False)
+    return run.stderr.strip() if run.returncode else ""
+
+
+def _get_playwright_s() -> None:
+    print("No Chromium starts here: Playwright gets one.", flush=True)
     for command in filter(None, (PLAYWRIGHT, shutil.which("playwright"))):
         if subprocess.run([command, "install", "chromium", "--only-shell"], check=False).returncode == 0:
             return
 
 
-def _debian_s() -> None:
+def _get_the_distribution_s() -> None:
     _apt("update", "--quiet")  # without, what is there may do
+    _install("libatomic1")  # without which Playwright does not start
     _install("chromium-headless-shell") or _install("chromium")
 
 
-def _libraries_of_playwright_s() -> None:
+def _get_libraries_for_playwright_s() -> None:
     subprocess.run([PLAYWRIGHT, "install-deps", "chromium"], check=False)
+    _get_playwright_s()
 
 
 def _as_root() -> list[str] | None:
-    """What stands before a command that installs: nothing for root; None where one may not."""
+    """What stands before a command that installs: nothing for root; None where one may not, or not with apt-get."""
+    if not shutil.which("apt-get"):
+        return None
     if os.geteuid() == 0:
         return []
     sudo = ["sudo", "--non-interactive"]
@@ -98,22 +119,22 @@ def _install(*packages: str) -> bool:
 
 
 def _apt(*arguments: str) -> bool:
-    command = [*(_as_root() or []), "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", *arguments]
-    return bool(shutil.which("apt-get")) and subprocess.run(command, check=False).returncode == 0
+    command = [*_as_root(), "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", *arguments]
+    return subprocess.run(command, check=False).returncode == 0
 
 
 def _has_chinese() -> bool:
-    found = shutil.which("fc-list") and subprocess.check_output(["fc-list", ":lang=zh"])
-    return bool(found)
+    return bool(shutil.which("fc-list") and subprocess.check_output(["fc-list", ":lang=zh"]))
 
 
 def _advice() -> str:
     if os.environ.get("CHROMIUM"):
         return "CHROMIUM names it: name another, or none."
-    get = f"'{PLAYWRIGHT}' install chromium --only-shell"
-    if shutil.which("apt-get"):
-        get = f"apt-get install chromium-headless-shell (Ubuntu: '{PLAYWRIGHT}' install --with-deps chromium), as root"
-    return f"Install it: {get}; or name one: CHROMIUM=/path/to/chromium."
+    own = f"'{PLAYWRIGHT}' install chromium --only-shell"
+    if sys.platform == "linux":
+        system = platform.freedesktop_os_release().get("ID")
+        own = COMMANDS.get(system, own).format(playwright=PLAYWRIGHT)
+    return f"Get one with {own}; or name one: CHROMIUM=/path/to/chromium."
 
 
 if __name__ == "__main__":

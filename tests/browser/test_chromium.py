@@ -63,5 +63,5 @@ def test_where_none_can_be_had_the_last_line_says_what_to_do(tmp_path):
     run = get(tmp_path)
     assert run.returncode == 1
     assert "This needs Chromium, and found none that starts" in run.stderr
-    assert "Install it: " in run.stderr.splitlines()[-1]
+    assert "Get one with " in run.stderr.splitlines()[-1]
     assert "CHROMIUM=/path/to/chromium" in run.stderr.splitlines()[-1]
