@@ -1,6 +1,7 @@
 """An edition is named after its day, in three places that agree; the forms that readers fill in are sound."""
 
 import re
+import shutil
 import subprocess
 import sys
 from datetime import date
@@ -77,6 +78,7 @@ def test_a_release_begins_with_the_check_of_its_tag(tag, status):
     assert "Traceback" not in run.stderr
 
 
+@pytest.mark.skipif(not shutil.which("git"), reason="git is not here")
 def test_commit_and_moment_are_git_s(tmp_path, monkeypatch):
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
     assert edition.commit(tmp_path) == ""  # no repository
