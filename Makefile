@@ -53,7 +53,7 @@ nbval: $(READY) ## re-execute every notebook and compare every output
 		-n 2 --dist loadfile -p no:hypothesispytest book
 
 browser: chromium book ## test the built book in a real browser
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/browser -n 2 --dist loadfile --no-loadscope-reorder
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/browser -n 2 --dist loadgroup
 
 chromium: $(READY)
 	@$(BIN)/python -m tools.chromium > /dev/null
