@@ -94,12 +94,6 @@ def test_what_is_not_built_is_named(small_book):
         archive.contents(folder)
 
 
-def test_what_is_too_large_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(archive, "MOST", 100)
-    with pytest.raises(ValueError, match=r"has 0\.0 MB, more than 0"):
-        archive.write(tmp_path / "a.zip", {"a": b"a"}, DAY)
-
-
 def test_the_book_opens_where_it_is_unpacked(tmp_path, monkeypatch, visit):
     pdf = tmp_path / "book.pdf"
     pdf.write_bytes(b"%PDF")
