@@ -31,7 +31,7 @@ from attention.explorer import Explorer, curves, explore, heatmap, plane
 from attention.explorer.front import script, stylesheet
 from tools.chromium import chromium
 
-ROUNDS = 2
+ROUNDS = 5
 FRAME = 16  # milliseconds
 STEPS = 200
 EMBED_DIM, NUM_HEADS = 512, 8  # the base model of Vaswani et al. (2017)
@@ -80,10 +80,9 @@ def show(title: str, columns: list[str], rows: dict[str, list[list[float]]]) -> 
 # ------------------------------------------------------------------------------------------------ attention
 
 
-def published(layer: MultiHeadAttention, tokens: Tensor) -> tuple[Tensor, Tensor]:
+def published(layer: MultiHeadAttention, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     """Multi-head attention as it is published: two products, a softmax, and a mask that is added to the scores."""
     width = EMBED_DIM // NUM_HEADS
-    mask = torch.full((tokens.shape[1],) * 2, -math.inf, device=tokens.device).triu(1)
     query, key, value = (
         project(tokens).view(1, -1, NUM_HEADS, width).transpose(1, 2)
         for project in (layer.q_proj, layer.k_proj, layer.v_proj)

@@ -89,14 +89,19 @@ FILLED = """() => [...document.querySelectorAll('.heatmap td, .word')].filter((p
 
 
 @every_kind
-def test_only_data_is_hidden(show, kind):
+def test_only_data_is_hidden_and_the_controls_wait(show, kind):
     page = show(asking(kind))
     fainter = [] if kind != "cell" else ["At 0.5"]  # a caption that changes may tell
     assert page.evaluate(FAINTER) == fainter
     assert page.evaluate(SEEN) == page.evaluate(FILLED) == 0
+    assert page.locator(".controls").evaluate("box => box.inert")
+    state = page.locator(".controls select, .controls input").first
+    asked = "0.5" if kind == "cell" else "4.0"
+    assert state.evaluate("input => input.ariaValueText ?? input.selectedOptions[0].text") == asked
     page.locator(".choices .quiet").click()
     assert page.evaluate(FAINTER) == []
     assert page.evaluate(SEEN) > 0
+    assert not page.locator(".controls").evaluate("box => box.inert")
 
 
 def spoken(page: Page) -> str:
@@ -120,17 +125,6 @@ def test_neither_pointing_nor_a_screen_reader_finds_what_is_hidden(show, kind):
     assert not re.search(r"0\.\d\d|At 0|masked|goes from", heard), heard
     for name in {"option": [], "option about words": [], "sketch": ["falling at place = 4"]}.get(kind, NAMES):
         assert name in heard
-
-
-@every_kind
-def test_the_controls_wait(show, kind):
-    page = show(asking(kind))
-    assert page.locator(".controls").evaluate("box => box.inert")
-    state = page.locator(".controls select, .controls input").first
-    asked = "0.5" if kind == "cell" else "4.0"
-    assert state.evaluate("input => input.ariaValueText ?? input.selectedOptions[0].text") == asked
-    page.locator(".choices .quiet").click()
-    assert not page.locator(".controls").evaluate("box => box.inert")
 
 
 @pytest.mark.parametrize(
