@@ -104,10 +104,9 @@ def layers(lengths: tuple[int, ...] = (128, 256, 512, 1024, 2048, 4096)) -> None
         tokens = torch.randn(1, length, EMBED_DIM, device=device)
         heads = torch.randn(3, 1, NUM_HEADS, length, EMBED_DIM // NUM_HEADS, device=device)
         plain = partial(ours, tokens, tokens, tokens), partial(theirs, tokens, tokens, tokens, need_weights=False)
-        weights = (
-            partial(ours, tokens, tokens, tokens, is_causal=True, need_weights=True),
-            partial(published, ours, tokens),
-        )
+        mask = torch.full((length, length), -math.inf, device=device).triu(1)
+        with_weights = partial(ours, tokens, tokens, tokens, is_causal=True, need_weights=True)
+        weights = with_weights, partial(published, ours, tokens, mask)
         fused = partial(F.scaled_dot_product_attention, *heads)
         functions = [partial(each, *heads) for each in (scaled_dot_product_attention, streaming_attention)]
         rows[f"{length} tokens"] = [*both(*plain), *both(*weights), *(ratios(each, fused) for each in functions)]

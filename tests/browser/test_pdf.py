@@ -12,7 +12,6 @@ from tools.repository import site
 from conftest import BOOK, PAGES
 
 pytestmark = pytest.mark.xdist_group("pdf")
-ANSWERS = "Answersandsolutions"
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +26,7 @@ def marks(book):
     return {mark.title: book.get_destination_page_number(mark) for mark in chapters}
 
 
-def flat(text):
-    """A text without its spaces, which a printed line may change, and without ligatures or radicals for letters."""
+def flat(text):  # without spaces, which a printed line may change, and without ligatures or radicals for letters
     return re.sub(r"\s", "", unicodedata.normalize("NFKC", text))
 
 
@@ -39,9 +37,8 @@ def article(name):
 
 def words(book, marks, title):
     """A chapter's text."""
-    starts = [*marks.values(), len(book.pages)]
-    first = marks[title]
-    return flat("".join(page.extract_text() for page in book.pages[first : starts[starts.index(first) + 1]]))
+    end = min((page for page in marks.values() if page > marks[title]), default=len(book.pages))
+    return flat("".join(page.extract_text() for page in book.pages[marks[title] : end]))
 
 
 def test_each_page_of_the_book_is_a_chapter_that_begins_with_its_first_words(book, marks):
@@ -57,13 +54,11 @@ def test_each_page_of_the_book_is_a_chapter_that_begins_with_its_first_words(boo
 
 
 def test_pages_are_a4_and_numbered_and_none_is_blank(book, marks):
-    assert 100 < len(book.pages) < 500
     for number, page in enumerate(book.pages, start=1):
         assert [float(side) for side in page.mediabox[2:]] == pytest.approx([595, 842], abs=1)
         if len(page.get_contents().get_data()) < 20_000:  # most have much more, and take long to read
-            text = page.extract_text()
-            assert len(flat(text)) > 40, number
-            assert re.search(rf"(?m)^{number}$", text), number
+            assert re.search(rf"(?m)^{number}$", page.extract_text()), number
+            assert len(flat(page.extract_text())) > 40, number
 
 
 def test_fonts_are_in_the_file(book):
@@ -74,8 +69,7 @@ def test_fonts_are_in_the_file(book):
                 found[id(part.get_object())] = part.get_object()
     assert len(found) > 3
     for font in found.values():
-        files = {"/FontFile", "/FontFile2", "/FontFile3"}
-        assert font["/Subtype"] == "/Type3" or files & {*font["/FontDescriptor"]}, font
+        assert font["/Subtype"] == "/Type3" or any("/FontFile" in name for name in font["/FontDescriptor"]), font
 
 
 def test_links_lead_into_the_book_or_to_the_web_and_the_contents_name_their_pages(book, marks):
@@ -83,15 +77,13 @@ def test_links_lead_into_the_book_or_to_the_web_and_the_contents_name_their_page
     places, inner = book.named_destinations, [link for link in links if "/Dest" in link]
     assert all(link["/A"]["/URI"].startswith(("https://", "http://")) for link in links if "/Dest" not in link)
     contents = "\n".join(page.extract_text() for page in book.pages[1 : min(marks.values())])
-    lines = re.findall(r"(?m)^(.* )(\d+)$", contents)
+    lines = [(flat(title), int(page)) for title, page in re.findall(r"(?m)^(.*) (\d+)$", contents)]
     assert len(inner) > len(lines) > 200
     for (title, number), link in zip(lines, inner, strict=False):
-        place = places[link["/Dest"]]
-        page = book.pages[int(number) - 1]
-        assert 0 <= int(number) - 1 - book.get_destination_page_number(place) <= 1, title
-        if title.removesuffix(" ") in marks:
-            assert int(number) - 1 == marks[title.removesuffix(" ")]
-            assert flat(title) in flat(page.extract_text())
+        # Chromium leads to the place where a heading was before it slipped over its page's end.
+        assert 0 <= number - 1 - book.get_destination_page_number(places[link["/Dest"]]) <= 1, title
+        assert title in flat(book.pages[number - 1].extract_text())
+    assert {(flat(title), page + 1) for title, page in marks.items()} <= {*lines}
 
 
 def test_formulas_answers_and_chinese_are_printed(book, marks):
@@ -99,11 +91,9 @@ def test_formulas_answers_and_chinese_are_printed(book, marks):
     text = words(book, marks, title)
     assert not re.search(r"\\\(|\\\[|\\sqrt|\\frac|operatorname", text)
     solution = flat(article("book/03-scaling").select_one(".tag_solution pre").get_text())
-    assert text.index(solution) > text.rindex(ANSWERS) > text.index(flat("What you can do now"))
-    assert "Showthecode" not in text
+    assert text.index(solution) > text.rindex("Answersandsolutions") > text.index(flat("What you can do now"))
     written = set(re.findall("[\u4e00-\u9fff]", article("book/errata").get_text()))
-    assert written
-    assert written <= {*words(book, marks, "What the sources get wrong")}
+    assert set() < written <= {*words(book, marks, "What the sources get wrong")}
 
 
 def test_it_says_what_it_is(book):
@@ -125,8 +115,6 @@ def test_a_chapter_printed_by_its_reader_is_light_with_answers_and_without_drawi
     assert "@title" not in text
 
 
-def test_what_is_missing_is_said(browser, tmp_path):
-    with pytest.raises(ValueError, match="paper must be a4 or letter, found 'a3'"):
-        pdf.write(browser, tmp_path / "book.pdf", "a3")
+def test_a_book_that_is_not_built_is_said(browser, tmp_path):
     with pytest.raises(FileNotFoundError, match="make book"):
         pdf.write(browser, tmp_path / "book.pdf", html=tmp_path)
