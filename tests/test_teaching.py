@@ -1,4 +1,4 @@
-"""The instructors' page: each chapter has a plan of 45 minutes that shows figures, and three questions."""
+"""The instructors' page: each chapter has a plan that shows figures, and three questions."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,6 @@ BOOK = Path(__file__).parent.parent / "book"
 PAGE = (BOOK / "teaching.md").read_text(encoding="utf-8")
 SECTIONS = {part.splitlines()[0]: part for part in re.split(r"(?m)^## ", PAGE)[1:]}
 CHAPTERS = sorted(BOOK.glob("[0-9]*.ipynb"))
-MINUTES = re.compile(r"(?m)^\| (\d+) \|")
 
 
 def section(name: str) -> str:
@@ -18,9 +17,8 @@ def section(name: str) -> str:
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
-def test_a_plan_takes_45_minutes_and_leads_to_figures_of_its_chapter(path):
+def test_a_plan_leads_to_figures_of_its_chapter(path):
     plan = section(path.name)
-    assert sum(map(int, MINUTES.findall(plan))) == 45
     assert plan.count(f"]({path.name}#") >= 6
     assert len(re.findall(rf"\]\({path.name}#[\w-]+\?", plan)) >= 3
 
@@ -38,7 +36,3 @@ def test_a_chapter_has_its_present_title():
     for path in CHAPTERS:
         title = re.search(r"# (\d+\. [^\\\"]+)", path.read_text(encoding="utf-8"))[1]
         assert section(path.name).startswith(f"[{title}]")
-
-
-def test_the_long_lecture_takes_an_hour_and_a_half():
-    assert sum(map(int, MINUTES.findall(SECTIONS["One long lecture"]))) == 90

@@ -1,129 +1,228 @@
-"""The benchmarks: ``python -m tools.bench``. Each line is a figure, its bound and their ratio; below 1 is within."""
+"""The benchmarks, as tables of ratios: ``python -m tools.bench``, or one of them, say ``python -m tools.bench layers``.
 
-import os
-import statistics
+A ratio of times is the median of five rounds, with the least and the largest of them. In a round two programs take
+turns on one thread; on a CPU its own time is taken, to which other programs on a busy machine do not count.
+"""
+
+import math
+import re
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from itertools import chain
-from pathlib import Path
+from copy import copy
+from functools import partial
+from statistics import median
 
 import torch
-from playwright.sync_api import Browser
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.utils.benchmark import Timer
 
-from attention import attention_weights
-from attention.explorer import Explorer, curves, explore, heatmap
+from attention import (
+    MultiHeadAttention,
+    Transformer,
+    attention_weights,
+    default_device,
+    scaled_dot_product_attention,
+    streaming_attention,
+)
+from attention.explorer import Explorer, curves, explore, heatmap, plane
 from attention.explorer.front import script, stylesheet
-from tools.bench_attention import attention_rows
-from tools.bench_cache import cache_rows
-from tools.bench_efficient import efficient_rows, streaming_memory_row
-from tools.bench_regression import memory_row, regression_rows
 from tools.chromium import chromium
 
-ROOT = Path(__file__).parent.parent
-PRESSES = 200
-BROWSER = ("--disable-frame-rate-limit", "--disable-gpu-vsync")
+ROUNDS = 5
+FRAME = 16  # milliseconds
+STEPS = 200
+EMBED_DIM, NUM_HEADS = 512, 8  # the base model of Vaswani et al. (2017)
+LONG = 8192  # keys
 
-# From the key's own time stamp to the moment after the frame that shows the change has been painted.
-MEASURE = """(input) => new Promise((done) => {
-    const took = [];
-    let pressed = 0;
-    input.addEventListener('keydown', (event) => (pressed = event.timeStamp));
-    input.addEventListener('input', () => requestAnimationFrame(() => {
+# What a call adds to the peak of memory of a process that does nothing else.
+PEAK = """
+import resource, torch
+from attention import scaled_dot_product_attention, streaming_attention
+torch.set_num_threads(1)
+peaks = []
+for length in (200, {length}):
+    {function}(*[torch.randn(length, 64) for _ in range(3)])
+    peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print(peaks[1] - peaks[0])
+"""
+# From an event's own time stamp to the moment after the frame that shows the change has been painted.
+MEASURE = """(kind) => {
+    window.took = [];
+    addEventListener(kind, (event) => requestAnimationFrame(() => {
         const { port1, port2 } = new MessageChannel();
-        port1.onmessage = () => took.push(performance.now() - pressed);
+        port1.onmessage = () => took.push(performance.now() - event.timeStamp);
         port2.postMessage(null);
-    }));
-    window.took = took;
-    done();
-})"""
+    }), true);
+}"""
 
 
-def seconds(action: Callable[[], object], runs: int = 5) -> float:
-    """The median time of an action, after one run to warm up."""
-    times = []
-    for _ in range(runs + 1):
-        start = time.perf_counter()
-        action()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times[1:])
+def ratios(ours: Callable[[], object], theirs: Callable[[], object], seconds: float = 0.1) -> list[float]:
+    """One program's time divided by another's, of each round."""
+    clock = {"timer": time.process_time} if default_device().type == "cpu" else {}
+    timers = [Timer("run()", globals={"run": run}, **clock) for run in (ours, theirs)]
+    fastest = [[min(timer.blocked_autorange(min_run_time=seconds).times) for timer in timers] for _ in range(ROUNDS)]
+    return [mine / other for mine, other in fastest]
 
 
-def run(*command: str) -> None:
-    """Run a command quietly, on one thread, and raise if it fails."""
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    subprocess.run(command, cwd=ROOT, check=True, env=os.environ | {"OMP_NUM_THREADS": "1"}, **quiet)
+def show(title: str, columns: list[str], rows: dict[str, list[list[float]]]) -> None:
+    """Print a table: of each cell the median, the least and the largest."""
+    print(f"\n{title}\n{'':38}" + "".join(f"{column:>20}" for column in columns))
+    for name, cells in rows.items():
+        said = (
+            f"{median(cell):.2f} ({min(cell):.2f}–{max(cell):.2f})" if cell[1:] else f"{cell[0]:.2f}" for cell in cells
+        )
+        print(f"{name:38}" + "".join(f"{cell:>20}" for cell in said), flush=True)
 
 
-def heatmap_explorer() -> Explorer:
-    """80 states of 16 × 16 weights: 40 temperatures, causal or not."""
-    torch.manual_seed(0)
-    query, key = torch.randn(16, 8), torch.randn(16, 8)
-    tokens = [f"t{index}" for index in range(16)]
-    return explore(
-        lambda temperature, causal: heatmap(
-            attention_weights(query / temperature, key, is_causal=causal), rows=tokens, columns=tokens
-        ),
-        temperature=(0.1, 4.0, 0.1),
-        causal=False,
+# ------------------------------------------------------------------------------------------------ attention
+
+
+def published(layer: MultiHeadAttention, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """Multi-head attention as it is published: two products, a softmax, and a mask that is added to the scores."""
+    width = EMBED_DIM // NUM_HEADS
+    query, key, value = (
+        project(tokens).view(1, -1, NUM_HEADS, width).transpose(1, 2)
+        for project in (layer.q_proj, layer.k_proj, layer.v_proj)
     )
+    weights = (query @ key.mT / math.sqrt(width) + mask).softmax(-1)
+    return layer.out_proj((weights @ value).transpose(1, 2).reshape(tokens.shape)), weights
 
 
-def curve_explorer() -> Explorer:
-    """40 states of a curve of 400 points."""
-    x = torch.linspace(0, 20, 400)
-    return explore(lambda frequency: curves(x, {"sine": torch.sin(frequency * x)}), frequency=(0.1, 4.0, 0.1))
+def layers(lengths: tuple[int, ...] = (128, 256, 512, 1024, 2048, 4096)) -> None:
+    device, rows = default_device(), {}
+    theirs = nn.MultiheadAttention(EMBED_DIM, NUM_HEADS, batch_first=True, device=device)
+    ours = MultiHeadAttention.from_torch(theirs)
+
+    def both(one, other):
+        yield ratios(torch.no_grad()(one), torch.no_grad()(other))
+        yield ratios(lambda: one()[0].sum().backward(), lambda: other()[0].sum().backward())
+
+    for length in lengths:
+        tokens = torch.randn(1, length, EMBED_DIM, device=device)
+        heads = torch.randn(3, 1, NUM_HEADS, length, EMBED_DIM // NUM_HEADS, device=device)
+        plain = partial(ours, tokens, tokens, tokens), partial(theirs, tokens, tokens, tokens, need_weights=False)
+        mask = torch.full((length, length), -math.inf, device=device).triu(1)
+        with_weights = partial(ours, tokens, tokens, tokens, is_causal=True, need_weights=True)
+        weights = with_weights, partial(published, ours, tokens, mask)
+        fused = partial(F.scaled_dot_product_attention, *heads)
+        functions = [partial(each, *heads) for each in (scaled_dot_product_attention, streaming_attention)]
+        rows[f"{length} tokens"] = [*both(*plain), *both(*weights), *(ratios(each, fused) for each in functions)]
+    title = f"Our time on {device} divided by PyTorch's layer's, the published formula's, PyTorch's fused function's"
+    columns = ["evaluated", "training", "weights", "weights, training", "function", "streaming"]
+    show(title, columns, rows)
 
 
-def slider_steps(browser: Browser, explorer: Explorer) -> tuple[float, float]:
-    """From key press to painted change, in seconds: the median and the 95th percentile of many presses.
+def cache(long: int = 512, short: int = 64, width: int = 256) -> None:
+    device = default_device()
+    model = Transformer(1000, width, NUM_HEADS, 4, max_length=long + 1).to(device).eval()
+    tokens = torch.randint(1000, (1, long + 1)).to(device)
 
-    The browser paints at once instead of at the display's next refresh, which would add 0 to 16.7 ms by chance.
-    """
-    html = explorer._repr_mimebundle_()["text/html"]
-    page = browser.new_page()
-    page.set_content(f"<!doctype html><style>{stylesheet()}</style><script>{script()}</script>{html}")
-    slider = page.locator("input[type=range]")
-    slider.evaluate(MEASURE)
-    slider.focus()
-    for press in range(PRESSES):
-        page.keyboard.press("ArrowRight" if press // 15 % 2 else "ArrowLeft")
-        page.wait_for_timeout(20)
-    took = sorted(page.evaluate("window.took"))
-    page.close()
-    return took[len(took) // 2] / 1000, took[len(took) * 95 // 100] / 1000
+    @torch.inference_mode()
+    def step(kept):
+        caches = model.make_caches()
+        for part in (tokens[:, : kept - 1], tokens[:, :1]):  # after the second there is room for more
+            model(part, caches)
+        return torch.inference_mode()(lambda: model(tokens[:, :1], [copy(cache) for cache in caches]))
 
-
-def import_seconds() -> float:
-    """What importing attention adds to importing torch."""
-    code = "import torch, time; start = time.perf_counter(); import attention; print(time.perf_counter() - start)"
-    times = [float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(3)]
-    return statistics.median(times)
+    again = torch.inference_mode()(lambda: model(tokens))
+    rows = {
+        "to reading all again": [ratios(step(long), again)],
+        f"to one after {short}": [ratios(step(long), step(short))],
+    }
+    show(f"A step with a cache after {long} tokens", ["time"], rows)
 
 
-def show(name: str, figure: float, bound: float, unit: str) -> None:
-    print(f"{name:70} {figure:9.3f} {unit:3} {bound:9.2f} {unit:3} {figure / bound:6.2f}", flush=True)
+def added_memory(function: str) -> float:
+    """From a shell's process, as a new one begins with the peak of the one that starts it."""
+    program = PEAK.format(function=function, length=LONG)
+    return float(subprocess.check_output(["sh", "-c", '"$0" -c "$1"; true', sys.executable, program]))
 
 
-def main() -> None:
-    print(f"{'':70} {'figure':>13} {'bound':>13} {'ratio':>6}")
-    first = [memory_row(), streaming_memory_row()]
-    for row in chain(first, attention_rows(), cache_rows(), efficient_rows(), regression_rows()):
-        show(*row)
-    show("make book, warm", seconds(lambda: run("make", "book"), runs=3), 8, "s")
-    with chromium(*BROWSER) as browser:
-        for name, explorer in (("16×16 heatmap", heatmap_explorer()), ("curve of 400 points", curve_explorer())):
-            median, late = slider_steps(browser, explorer)
-            show(f"slider step to painted change, {name}, median", median * 1000, 16, "ms")
-            show(f"slider step to painted change, {name}, 95th percentile", late * 1000, 16, "ms")
-    show("explorer of 80 states, computed", seconds(heatmap_explorer) * 1000, 200, "ms")
-    show("explorer of 80 states, HTML", len(heatmap_explorer()._repr_mimebundle_()["text/html"]) / 1000, 120, "kB")
-    for page in sorted((ROOT / "_build" / "html" / "book").glob("[0-9]*.html")):
-        bound = 400 if page.stem.startswith("13") else 300  # twelve layers of eight heads of a dozen reactions
-        show(f"page {page.stem}, HTML and explorers", page.stat().st_size / 1000, bound, "kB")
-    show("import attention, beyond torch", import_seconds() * 1000, 50, "ms")
+def streaming() -> None:
+    inputs = torch.randn(3, LONG, 64)
+    times = [
+        ratios(
+            *(partial(each, *inputs, is_causal=causal) for each in (streaming_attention, scaled_dot_product_attention))
+        )
+        for causal in (False, True)
+    ]
+    names = "streaming_attention", "scaled_dot_product_attention"
+    memory = [added_memory(names[0]) / added_memory(names[1]) for _ in range(ROUNDS)]
+    columns = ["time", "time, causal", "memory"]
+    show(f"Attention in blocks to the plain form, {LONG} keys", columns, {"on one thread": [*times, memory]})
+    sharded = f"-m torch.distributed.run --nproc-per-node=2 -m attention.experiments.sharded --time --length={LONG}"
+    printed = subprocess.check_output([sys.executable, *sharded.split()], text=True)
+    shared = [float(re.search(r"one process's: ([\d.]+)", printed)[1])]
+    show(f"Two processes to one, {LONG} keys", ["time"], {"forward pass": [shared]})
 
+
+# ------------------------------------------------------------------------------------------------ the explorer
+
+
+def explorers() -> dict[str, tuple[str, Explorer]]:
+    """What is moved, its figure and how: by the slider's keys, or a handle by the mouse."""
+    torch.manual_seed(0)
+    query, key, maps, losses = torch.randn(16, 8), torch.randn(16, 8), torch.rand(41, 2, 9, 19), torch.rand(3, 41)
+    x, steps = torch.linspace(0, 20, 400), list(range(41))
+
+    def emerge(step=0):
+        lines = dict(zip("abc", losses, strict=True))
+        plot = curves(steps, lines, moments={"now": step}, handle=("now", "step"))
+        return [plot, *(heatmap(each, digits=1) for each in maps[step])]
+
+    def turn(angle=0.0):
+        tip = 1.4 * torch.tensor([math.cos(math.radians(angle)), math.sin(math.radians(angle))])
+        drawn = plane({"query": tip}, limits=(-2, 2), x_limits=(-2, 2), handle=("query", "angle"))
+        return [drawn, heatmap(tip[None])]
+
+    return {
+        "slider, map of 16 × 16": (
+            "keydown",
+            explore(lambda heat: heatmap(attention_weights(query / heat, key)), heat=(0.1, 4.0, 0.1)),
+        ),
+        "slider, curve of 400 points": (
+            "keydown",
+            explore(lambda f: curves(x, {"sine": torch.sin(f * x)}), f=(0.1, 4.0, 0.1)),
+        ),
+        "moment dragged beside two maps": ("pointermove", explore(emerge, step=(0, 40))),
+        "vector dragged beside a map": ("pointermove", explore(turn, angle=(-180.0, 180.0, 10.0))),
+    }
+
+
+def screen() -> None:
+    """The browser paints at once and not at the display's next refresh, which would add 0 to 16.7 ms by chance."""
+    rows = {}
+    with chromium("--disable-frame-rate-limit", "--disable-gpu-vsync") as browser:
+        for name, (kind, explorer) in explorers().items():
+            page = browser.new_page()
+            html = explorer._repr_mimebundle_()["text/html"]
+            page.set_content(f"<!doctype html><style>{stylesheet()}</style><script>{script()}</script>{html}")
+            page.evaluate(MEASURE, kind)
+            if kind == "keydown":
+                page.locator("input[type=range]").focus()
+            else:
+                page.locator(".grip").hover()
+                box = page.locator(".grip").bounding_box()
+                page.mouse.down()
+            for step in range(STEPS):
+                if kind == "keydown":
+                    page.keyboard.press("ArrowRight" if step // 15 % 2 else "ArrowLeft")
+                else:
+                    angle = 2 * math.pi * step / 50
+                    page.mouse.move(box["x"] - 60 + 80 * math.cos(angle), box["y"] + 80 * math.sin(angle))
+                page.wait_for_function("count => took.length >= count", arg=step + 1)
+            took = sorted(page.evaluate("took"))
+            page.close()
+            rows[name] = [[took[share * len(took) // 100] / FRAME] for share in (50, 95)]
+    show(f"From the hand to the screen, to a frame of {FRAME} ms", ["median", "95th percentile"], rows)
+
+
+BENCHMARKS = {each.__name__: each for each in (layers, cache, streaming, screen)}
 
 if __name__ == "__main__":
-    main()
+    torch.set_num_threads(1)
+    for name in sys.argv[1:] or BENCHMARKS:
+        BENCHMARKS[name]()

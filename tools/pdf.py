@@ -1,7 +1,7 @@
 """The built book as one file for print: ``make pdf``, or ``make pdf PAPER=letter``, writes it to ``_build``.
 
-Chromium prints the chapters as one document, and then the title page and the contents, which name the pages of the
-first; pikepdf joins the two. The text is that of the pages in ``_build/html``, so what is printed was tested.
+Chromium prints title page, contents and chapters as one document, twice: from the first it is read on which pages the
+chapters and their sections begin. The text is that of the pages in ``_build/html``, so what is printed was tested.
 """
 
 import io
@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from copy import copy
 from html import escape
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import yaml
 from bs4 import BeautifulSoup, Tag
-from pikepdf import Array, Dictionary, Name, Object, ObjectStreamMode, OutlineItem, Page, Pdf, String
+from pikepdf import Name, ObjectStreamMode, Pdf
 from playwright.sync_api import Browser
 
 from tools import edition
@@ -33,7 +33,6 @@ WIDTH = 643  # pixels, 170 mm: the width of the text, at which the figures are d
 FOOT = 58  # points: the lower margin, and more
 HEIGHT = 860  # pixels that a figure may have: a page of letter paper has 896 of text
 ANSWERS = re.compile("Answer|A model answer|A solution")  # how a fold begins that goes to its chapter's end
-TARGET = "https://softlookup.invalid/"  # links of the contents, until they are given their pages
 STYLES = ("pygments.css", "basic.css", "explorer.css", "softlookup.css")
 
 READY = r"""async () => {
@@ -57,7 +56,6 @@ READY = r"""async () => {
         unknown: [...written].filter((character) => draw(character) === draw('\u{10ffff}')).join(''),
         undrawn: count('attention-explorer:not(:has(.panels))') + count('.math:not(:has(mjx-container))'),
         wrong: count('mjx-merror, [data-mjx-error]'),
-        headings: [...document.querySelectorAll('h1, h2, h3, h4, h5, h6')].map((heading) => Number(heading.tagName[1])),
     };
 }"""
 
@@ -87,15 +85,6 @@ class Chapter(NamedTuple):
     @property
     def title(self) -> str:
         return self.text.h1.get_text().strip()
-
-
-class Heading(NamedTuple):
-    """A heading as it was printed: its title, its rank, its page from 0, and where on it."""
-
-    title: str
-    rank: int
-    page: int
-    place: list
 
 
 # ------------------------------------------------------------------------------------------------ the text of the book
@@ -230,24 +219,29 @@ def _page_name(name: str) -> str:
     return "p-" + re.sub(r"\W", "-", name)
 
 
-# ------------------------------------------------------------------------------------------------ the two documents
+# ------------------------------------------------------------------------------------------------ the document
 
 
-def body(parts: list[Chapter], html: Path, paper: str) -> str:
-    """The chapters as one document, each with its title as running head."""
+def document(parts: list[Chapter], html: Path, paper: str, front: str) -> str:
+    """Title page and contents, and behind them the chapters, each with its title as running head."""
     first = (html / f"{parts[0].name}.html").read_text(encoding="utf-8")
     mathjax = re.search(r"<script>(window\.MathJax = .*?)</script>", first, re.DOTALL)[1]
     heads = "".join(
         f"@page {_page_name(part.name)} {{ @top-right {{ content: {json.dumps(part.title, ensure_ascii=False)}; }} }}\n"
         for part in parts
     )
-    scripts = f"<script>{mathjax}</script><script>{DRAW}</script>"
-    texts = "".join(str(part.text) for part in parts)
-    return _document(paper, heads, scripts, f'<main class="bd-content">{texts}</main>')
+    styles = "".join(f'<link rel="stylesheet" href="_static/{name}">' for name in STYLES)
+    own = (Path(__file__).parent / "pdf.css").read_text(encoding="utf-8").replace("PAPER", PAPERS[paper])
+    return (
+        '<!doctype html><html lang="en" data-theme="light"><head><meta charset="utf-8">'
+        f"<title>Soft Lookup: {SUBTITLE[0].lower()}{SUBTITLE[1:]}</title>{styles}<style>{own}\n{heads}</style>"
+        f"<script>{mathjax}</script><script>{DRAW}</script></head><body>{front}"
+        f'<main class="bd-content">{"".join(str(part.text) for part in parts)}</main></body></html>'
+    )
 
 
-def front(parts: list[Chapter], headings: list[Heading], site: str, paper: str, root: Path = ROOT) -> str:
-    """Title page and contents: an entry for each chapter and for each of its sections, with its page."""
+def front(parts: list[Chapter], site: str, root: Path = ROOT) -> str:
+    """Title page and contents: a link to each chapter and to each of its sections, with room for its page."""
     settings = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
     commit, day = edition.commit(root), edition.moment(root)
     cover = f"""<section class="cover"><img src="_static/logo.svg" alt="">
@@ -258,57 +252,38 @@ def front(parts: list[Chapter], headings: list[Heading], site: str, paper: str, 
         <p class="made">This is the printed form of <a href="{site}/">{site.removeprefix("https://")}</a>, where every
         figure moves and every chapter is a notebook. On paper a figure shows one of its states, and says which. Code
         that only draws is left out.</p></section>"""
-    entries, chapter, part = [], -1, ""
-    for number, heading in enumerate(headings):
-        if heading.rank == 1:
-            chapter += 1
-            if parts[chapter].part != part:
-                part = parts[chapter].part
-                entries.append(f'<p class="part">{escape(part)}</p>')
-        if heading.rank <= 2:
-            entries.append(
-                f'<a class="rank{heading.rank}" href="{TARGET}{number}"><span>{escape(heading.title)}</span><i></i>'
-                f"<b>{heading.page + 1}</b></a>"
-            )
-    contents = f'<nav class="book-contents"><p class="contents-title">Contents</p>{"".join(entries)}</nav>'
-    roman = (
-        "@page { @bottom-center { content: counter(page, lower-roman); } }\n"
-        '@page :first { @bottom-center { content: ""; } }'
-    )
-    return _document(paper, roman, "", cover + contents)
+    entries, part = [], ""
+    for chapter in parts:
+        if chapter.part != part:
+            part = chapter.part
+            entries.append(f'<p class="part">{escape(part)}</p>')
+        for heading in chapter.text.find_all(["h1", "h2"]):
+            place = heading.find_parent("section", id=True)["id"]
+            title = escape(" ".join(heading.get_text().split()))
+            entries.append(f'<a class="rank{heading.name[1]}" href="#{place}"><span>{title}</span><i></i><b></b></a>')
+    return f'{cover}<nav class="book-contents"><p class="contents-title">Contents</p>{"".join(entries)}</nav>'
 
 
-def _document(paper: str, rules: str, scripts: str, content: str) -> str:
-    styles = "".join(f'<link rel="stylesheet" href="_static/{name}">' for name in STYLES)
-    own = (Path(__file__).parent / "pdf.css").read_text(encoding="utf-8").replace("PAPER", PAPERS[paper])
-    return (
-        '<!doctype html><html lang="en" data-theme="light"><head><meta charset="utf-8"><title>Soft Lookup</title>'
-        f"{styles}<style>{own}\n{rules}</style>{scripts}</head><body>{content}</body></html>"
-    )
+# ------------------------------------------------------------------------------------------------ printing
+
+NUMBER = """(pages) => document.querySelectorAll('.book-contents b').forEach((number, at) => {
+    number.textContent = pages[at];
+})"""
 
 
-# ------------------------------------------------------------------------------------------------ printing and joining
-
-
-def printed(browser: Browser, document: str, html: Path, folder: Path) -> tuple[Pdf, list[int]]:
-    """Print a document that stands in a folder of its own beside the book's static files.
-
-    Returns:
-        the printed document, and the ranks of its headings where it has scripts, which must have drawn everything.
-    """
-    folder.mkdir()
-    for name in ("_static", "_images"):
-        if (html / name).exists():
-            (folder / name).symlink_to(html / name)
-    source = folder / "print.html"
-    source.write_text(document, encoding="utf-8")
-    window = browser.new_context(viewport={"width": WIDTH, "height": 900}, color_scheme="light", offline=True)
-    page = window.new_page()
-    page.set_default_timeout(300_000)
-    page.emulate_media(media="print")
-    page.goto(source.as_uri())
-    ranks = []
-    if "<script" in document:
+def printed(browser: Browser, document: str, html: Path) -> Pdf:
+    """Print a document beside the book's static files; everything in it must be drawn."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("_static", "_images"):
+            if (html / name).exists():
+                Path(folder, name).symlink_to(html / name)
+        source = Path(folder, "print.html")
+        source.write_text(document, encoding="utf-8")
+        window = browser.new_context(viewport={"width": WIDTH, "height": 900}, color_scheme="light", offline=True)
+        page = window.new_page()
+        page.set_default_timeout(300_000)
+        page.emulate_media(media="print")
+        page.goto(source.as_uri())
         ready = page.evaluate(READY.replace("HEIGHT", str(HEIGHT)))
         if ready["unknown"]:
             raise NoFontError(
@@ -316,93 +291,27 @@ def printed(browser: Browser, document: str, html: Path, folder: Path) -> tuple[
             )
         if ready["undrawn"] or ready["wrong"]:
             raise RuntimeError(f"{ready['undrawn']} figures or formulas were not drawn, {ready['wrong']} are wrong")
-        ranks = ready["headings"]
-    target = folder / "print.pdf"
-    page.pdf(path=target, prefer_css_page_size=True, print_background=True, outline=True, tagged=True)
-    window.close()
-    return Pdf.open(io.BytesIO(target.read_bytes())), ranks
+
+        def pages() -> Pdf:
+            return Pdf.open(
+                io.BytesIO(page.pdf(prefer_css_page_size=True, print_background=True, outline=True, tagged=True))
+            )
+
+        page.evaluate(NUMBER, [*targets(pages())])
+        made = pages()
+        window.close()
+        return made
 
 
-def headings(document: Pdf, ranks: list[int]) -> list[Heading]:
-    """The headings of a printed document, from its bookmarks."""
-    with document.open_outline() as outline:
-        marks = [*_flat(outline.root)]
-    if len(marks) != len(ranks):
-        raise RuntimeError(f"the document has {len(ranks)} headings and {len(marks)} bookmarks")
-    numbers = {page.objgen: number for number, page in enumerate(document.pages)}
-    found = []
-    for mark, rank in zip(marks, ranks, strict=True):
-        page, _, left, top, _ = mark.destination
-        number = numbers[page.objgen]
-        if top < FOOT:  # it slipped over the page's end, which Chromium notes for its place
-            number, top = number + 1, float(document.pages[number].mediabox[3]) - FOOT
-        found.append(Heading(" ".join(mark.title.split()), rank, number, [left, top]))
-    return found
-
-
-def _flat(marks: Iterable[OutlineItem]) -> Iterator[OutlineItem]:
-    for mark in marks:
-        yield mark
-        yield from _flat(mark.children)
-
-
-def join(front: Pdf, body: Pdf, found: list[Heading], target: Path, root: Path = ROOT) -> None:
-    """Put the title page and the contents before the chapters, lead their links there, and write the file."""
-    chapters = [*body.pages]
-    count = len(front.pages)
-    for number, page in enumerate(front.pages):
-        body.pages.insert(number, page)
-        for link in body.pages[number].get("/Annots", ()):
-            address = str(link.get("/A", {}).get("/URI", ""))
-            if address.startswith(TARGET):
-                heading = found[int(address.removeprefix(TARGET))]
-                link.Dest = Array([chapters[heading.page].obj, Name.XYZ, *heading.place, None])
-                del link.A
-        _forget_structure(body.pages[number])
-    body.Root.PageLabels = Dictionary(Nums=[0, Dictionary(S=Name.r), count, Dictionary(S=Name.D)])
-    body.Root.PageMode = Name.UseOutlines
-    body.Root.ViewerPreferences = Dictionary(DisplayDocTitle=True)
-    _number_nodes(body)
-    day = edition.moment(root).strftime("D:%Y%m%d%H%M%SZ")
-    body.docinfo = body.make_indirect(
-        Dictionary(
-            Title=f"Soft Lookup: {SUBTITLE[0].lower()}{SUBTITLE[1:]}",
-            Author="The Soft Lookup authors",
-            Subject=f"Edition {edition.version(root)}",
-            CreationDate=day,
-            ModDate=day,
-        )
-    )
-    target.parent.mkdir(parents=True, exist_ok=True)
-    body.save(target, object_stream_mode=ObjectStreamMode.generate, deterministic_id=True)
-
-
-def _number_nodes(document: Pdf) -> None:
-    """Number the nodes that its structure names from 1: Chromium goes on from what it has drawn before."""
-    places = [place for part in document.objects for place in _nodes(part)]
-    names = sorted({bytes(part[key]) for part, key in places})
-    numbers = {name: number for number, name in enumerate(names, start=1)}
-    for part, key in places:
-        part[key] = String(f"node{numbers[bytes(part[key])]:08}")
-
-
-def _nodes(part: Object) -> Iterator[tuple[Object, str | int]]:
-    """Where a part of a document, or what it holds directly, names a node."""
-    keys = [*part.keys()] if isinstance(part, Dictionary) else range(len(part)) if isinstance(part, Array) else ()
-    for key in keys:
-        inner = part[key]
-        if isinstance(inner, String) and re.fullmatch(rb"node\d{8}", bytes(inner)):
-            yield part, key
-        elif isinstance(inner, Array | Dictionary) and not inner.is_indirect:
-            yield from _nodes(inner)
-
-
-def _forget_structure(page: Page) -> None:
-    """Take a page out of the structure of the document that it comes from: another has other numbers."""
-    for part in [page.obj, *page.get("/Annots", ())]:
-        for key in ("/StructParents", "/StructParent"):
-            if key in part:
-                del part[key]
+def targets(document: Pdf) -> Iterator[int]:
+    """The page, from 1, of each link of the document to a place in it; those of the contents come first."""
+    numbers = {page.objgen: number for number, page in enumerate(document.pages, start=1)}
+    for page in document.pages:
+        for link in page.get("/Annots", ()):
+            if "/Dest" in link:
+                place = document.Root.Dests[link.Dest] if isinstance(link.Dest, Name) else link.Dest
+                # A heading that slipped over its page's end is noted by Chromium for the page where it was.
+                yield numbers[place[0].objgen] + (float(place[3]) < FOOT)
 
 
 def write(
@@ -432,11 +341,12 @@ def write(
         raise FileNotFoundError(f"there is no book in {html}: run make book")
     site = edition.site()
     parts = chapters(listed or names(), html, site)
-    with tempfile.TemporaryDirectory() as folder:
-        text, ranks = printed(browser, body(parts, html, paper), html, Path(folder, "body"))
-        found = headings(text, ranks)
-        begin, _ = printed(browser, front(parts, found, site, paper), html, Path(folder, "front"))
-        join(begin, text, found, target)
+    with printed(browser, document(parts, html, paper, front(parts, site)), html) as made:
+        made.docinfo["/Author"] = "The Soft Lookup authors"
+        made.docinfo["/Subject"] = f"Edition {edition.version()}"
+        made.Root.PageMode = Name.UseOutlines
+        target.parent.mkdir(parents=True, exist_ok=True)
+        made.save(target, object_stream_mode=ObjectStreamMode.generate)
     return target
 
 

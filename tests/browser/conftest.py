@@ -1,7 +1,6 @@
 """A real Chromium, and the built book as a reader gets it: from disk and from a server on this machine."""
 
 import contextlib
-import re
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -18,44 +17,11 @@ ROOT = Path(__file__).parents[2]
 BOOK = ROOT / "_build" / "html"
 PAGES = sorted(path.relative_to(BOOK).as_posix() for path in (BOOK / "book").rglob("*.html"))
 
-LONGEST = ["test_pdf.py", "test_lab.py", "test_reading.py", "test_hand.py"]
-LAST = "test_pages.py"  # page by page, which fills both workers to the end
-OF_A_PAGE = re.compile(r"\[(book/.*\.html)")
-
 UNDRAWN = """async () => {
     await window.MathJax?.startup.promise;
     return [...document.querySelectorAll('.math')].filter(
         (math) => !math.querySelector('mjx-container') || math.querySelector('mjx-merror, [data-mjx-error]')).length;
 }"""
-
-
-def part_of(nodeid: str) -> str:
-    """What a worker is given as a whole: a file, and of the last file all that is tested of a page."""
-    page = OF_A_PAGE.search(nodeid)
-    return page[1] if page and LAST in nodeid else nodeid.partition("::")[0]
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config, log):
-    """Of the parts of all tests, each worker takes the next one when it is done with another."""
-    from xdist.scheduler import LoadScopeScheduling
-
-    class ByParts(LoadScopeScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            return part_of(nodeid)
-
-    return ByParts(config, log)
-
-
-def pytest_collection_modifyitems(items):
-    """Begin with the longest files, and go through the last one page by page."""
-    files = [*LONGEST, "", LAST]
-
-    def place(item):
-        file = item.path.name if item.path.name in files else ""
-        return files.index(file), part_of(item.nodeid) if file == LAST else ""
-
-    items.sort(key=place)
 
 
 @pytest.fixture(scope="session")
@@ -156,8 +122,10 @@ def until_it_keeps(page: Page) -> Page:
     return page
 
 
-# The tests of a page stand together, so that ``chapter`` opens it once at each address.
-every_page = pytest.mark.parametrize("name", PAGES)
+# The tests of a page are run together and by one worker, so that ``chapter`` opens it once at each address.
+every_page = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in PAGES], scope="module"
+)
 
 
 @pytest.fixture(scope="session")

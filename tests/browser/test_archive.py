@@ -1,18 +1,12 @@
-"""The archive: the same bytes from the same files, and a book that opens from where it is unpacked."""
+"""The archive: all that it should hold, and a book that opens from where it is unpacked."""
 
 import re
-import subprocess
-import sys
 import zipfile
-from datetime import UTC, datetime
 
 import nbformat
 import pytest
 from tools import archive, edition
 
-from conftest import ROOT
-
-DAY = datetime(2026, 11, 22, 12, 30, 10, tzinfo=UTC)
 NOTEBOOK = nbformat.v4.new_notebook(
     cells=[
         nbformat.v4.new_markdown_cell("# First\n\n[two](second.md#second), [three](03-three.ipynb)", id="one"),
@@ -23,44 +17,25 @@ NOTEBOOK = nbformat.v4.new_notebook(
 
 @pytest.fixture
 def small_book(tmp_path):
-    """Make a book of one page and a notebook, printed and not yet built, in a folder of its own."""
-
-    def make(name):
-        folder = tmp_path / name
-        (folder / "book").mkdir(parents=True)
-        texts = {
-            "_config.yml": "title: A book\nonly_build_toc_files: true\nrepository: {url: https://github.com/a/b}\n",
-            "_toc.yml": "format: jb-book\nroot: book/second\n",
-            "pyproject.toml": '[project]\nversion = "2026.11.22"\n',
-            "book/second.md": "# Second\n\nA word.\n",
-            **{name: name for name in archive.PAPERS},
-        }
-        for file, text in texts.items():
-            (folder / file).write_text(text, encoding="utf-8")
-        nbformat.write(NOTEBOOK, folder / "book" / "first.ipynb")
-        (folder / "book" / "one_file.py").write_text("import torch\n", encoding="utf-8")
-        (folder / "_build").mkdir()
-        archive.printed(folder).write_bytes(b"%PDF")
-        return folder
-
-    return make
-
-
-def test_building_twice_makes_the_same_bytes(small_book, tmp_path):
-    made = []
-    for name in ("one", "another"):
-        folder = small_book(name)
-        subprocess.run([sys.executable, "-m", "tools.book", folder], cwd=ROOT, check=True, capture_output=True)
-        (folder / "LICENSE").chmod(0o600 if made else 0o644)
-        files = archive.contents(folder)
-        assert "softlookup-2026.11.22/html/book/second.html" in files
-        made.append(archive.write(tmp_path / f"{name}.zip", files, DAY).read_bytes())
-    assert made[0] == made[1]
-    assert archive.write(tmp_path / "later.zip", files, datetime(2026, 11, 23, tzinfo=UTC)).read_bytes() != made[0]
+    """A book of one page and a notebook, printed and not built."""
+    texts = {
+        "_config.yml": "title: A book\nrepository: {url: https://github.com/a/b}\n",
+        "pyproject.toml": '[project]\nversion = "2026.11.22"\n',
+        "book/second.md": "# Second\n\nA word.\n",
+        "book/one_file.py": "import torch\n",
+        **{name: name for name in archive.PAPERS},
+    }
+    for folder in ("book", "_build"):
+        (tmp_path / folder).mkdir()
+    for file, text in texts.items():
+        (tmp_path / file).write_text(text, encoding="utf-8")
+    nbformat.write(NOTEBOOK, tmp_path / "book" / "first.ipynb")
+    archive.printed(tmp_path).write_bytes(b"%PDF")
+    return tmp_path
 
 
 def test_notebooks_lead_to_the_pages_beside_them(small_book):
-    folder = small_book("one")
+    folder = small_book
     (folder / "_build" / "html").mkdir()
     (folder / "_build" / "html" / "index.html").write_text("", encoding="utf-8")
     files = archive.contents(folder)
@@ -84,7 +59,7 @@ def test_notebooks_lead_to_the_pages_beside_them(small_book):
 
 
 def test_what_is_not_built_is_named(small_book):
-    folder = small_book("one")
+    folder = small_book
     with pytest.raises(FileNotFoundError, match=r"index\.html is missing: run make book"):
         archive.contents(folder)
     (folder / "_build" / "html").mkdir()
@@ -92,12 +67,6 @@ def test_what_is_not_built_is_named(small_book):
     archive.printed(folder).unlink()
     with pytest.raises(FileNotFoundError, match=r"a4\.pdf is missing: run make pdf"):
         archive.contents(folder)
-
-
-def test_what_is_too_large_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(archive, "MOST", 100)
-    with pytest.raises(ValueError, match=r"has 0\.0 MB, more than 0"):
-        archive.write(tmp_path / "a.zip", {"a": b"a"}, DAY)
 
 
 def test_the_book_opens_where_it_is_unpacked(tmp_path, monkeypatch, visit):

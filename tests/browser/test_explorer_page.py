@@ -5,7 +5,6 @@ import math
 import pytest
 import torch
 from ipywidgets import IntSlider
-from tools import bench
 
 from attention import attention_weights, causal_mask
 from attention.explorer import bars, curves, explore, heatmap
@@ -180,21 +179,3 @@ def test_without_scripts_a_table_of_the_first_state(show):
     assert page.locator("table.plain:visible td[data-value]").count() == 16
     assert page.locator("thead, tr").first.inner_text().split()[:2] == TOKENS[:2]
     assert page.locator("input").count() == 0
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_fits_a_phone_in_both_themes(show, theme):
-    many = explore(lambda scale: heatmap(scale * torch.eye(16), caption="Sixteen"), scale=(1, 3))
-    page = show(many, explore(weights_of, temperature=(0.1, 4.0, 0.1), causal=False), theme=theme, width=360)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    edges = "all => all.map(e => e.getBoundingClientRect().right)"
-    assert max(page.locator("table").evaluate_all(edges)) <= min(page.locator(".panels").evaluate_all(edges))
-    background = page.locator("attention-explorer").first.evaluate("e => getComputedStyle(e).backgroundColor")
-    dark = sum(map(int, background.removeprefix("rgb(").rstrip(")").split(","))) < 3 * 128
-    assert dark == (theme == "dark")
-
-
-def test_the_benchmark_measures_a_slider_s_steps(browser, monkeypatch):
-    monkeypatch.setattr(bench, "PRESSES", 20)
-    median, late = bench.slider_steps(browser, bench.curve_explorer())
-    assert 0 < median <= late < 1

@@ -114,14 +114,6 @@ def test_the_picture_fits_and_can_be_read(show, width):
     assert lines == 2 if width > 700 else lines > 2
 
 
-def test_on_paper_every_matrix_is_there(show):
-    page = show(walking())
-    station(page, "X").locator("p").click()
-    assert not all(page.locator("attention-explorer").evaluate(SEEN))
-    page.emulate_media(media="print")
-    assert all(page.locator("attention-explorer").evaluate(SEEN))
-
-
 # ------------------------------------------------------------------------------------------------ words that are asked
 
 QUESTIONS = ["when", "where", "who"]
@@ -165,6 +157,11 @@ def test_words_that_are_asked_are_no_queries_themselves(show):
 # ------------------------------------------------------------------------------------------------ a figure that plays
 
 FAR = '<div style="height: 3000px"></div>'
+# Until it has been noticed that the element is seen.
+BRING = """(element) => new Promise((seen) => {
+    element.scrollIntoView({block: 'center', behavior: 'instant'});
+    new IntersectionObserver(([{isIntersecting}]) => isIntersecting && seen()).observe(element);
+})"""
 
 
 def playing():
@@ -173,21 +170,23 @@ def playing():
 
 def test_a_figure_plays_once_when_it_is_seen(show):
     page = show(FAR, playing(), FAR)
+    page.clock.install()
     output = page.locator("output")
-    page.wait_for_timeout(300)
+    page.clock.fast_forward(5000)
     assert output.inner_text() == "0"
-    output.evaluate("(element) => element.scrollIntoView({ block: 'center' })")
+    output.evaluate(BRING)
     page.wait_for_function("document.querySelector('output').textContent === '29'")
     page.locator("input[type=range]").press("Home")
     page.evaluate("scrollTo(0, 0)")
-    output.evaluate("(element) => element.scrollIntoView({ block: 'center' })")
-    page.wait_for_timeout(400)
+    output.evaluate(BRING)
+    page.clock.fast_forward(5000)
     assert output.inner_text() == "0"
 
 
 @pytest.mark.parametrize(("options", "shown"), [({"reduced_motion": "reduce"}, "0"), ({"hash": "#film?step=7"}, "7")])
 def test_it_stays_still_for_who_wants_less_motion_and_where_a_link_has_set_it(show, options, shown):
     page = show(FAR, playing(), FAR, **options)
-    page.locator("output").evaluate("(element) => element.scrollIntoView({ block: 'center' })")
-    page.wait_for_timeout(400)
+    page.clock.install()
+    page.locator("output").evaluate(BRING)
+    page.clock.fast_forward(5000)
     assert page.locator("output").inner_text() == shown

@@ -2,7 +2,7 @@
 
 A page is opened three times. At a desk it is read by axe, gone through by keys, and its predictions are answered; then
 it is opened again at the address of a state, as by a reader who comes back through a link, and all of it is moved,
-pointed at and followed. On a phone, in the dark, it comes from a server. What it asked for and complained of is last.
+dragged and followed. On a phone, in the dark, it comes from a server. What it asked for and complained of is last.
 """
 
 import re
@@ -14,7 +14,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from conftest import BOOK, PAGES, ROOT, every_page, until_it_keeps
+from conftest import ROOT, every_page, until_it_keeps
 from explorers import SHOW_ALL, STATE, move_and_compare
 from payloads import payloads
 
@@ -39,11 +39,6 @@ def shared(name: str) -> str:
     return f"#{named[-1]['name']}?{control['name']}={quote(control['labels'][-1])}"
 
 
-# The pages with figures.
-MOVING = [name for name in PAGES if "<attention-explorer" in (BOOK / name).read_text(encoding="utf-8")]
-every_moving = pytest.mark.parametrize("name", MOVING)
-
-
 @pytest.fixture
 def opened(chapter):
     """The page at a desk, as it was opened first."""
@@ -58,8 +53,6 @@ def returned(chapter):
 
 # ------------------------------------------------------------------------------------------------ as it opens
 
-# The theme's own faults, which no option of it mends.
-THEME_FAULTS: dict[str, str] = {}
 
 # Axe would spend most of its time on words that look alike, and on the thousands of parts of code and formulas. It is
 # shown the first of those that look alike, among all pages that this worker has opened in the same theme; of code and
@@ -115,7 +108,7 @@ def serious_faults(page, looks, theme):
         f"{fault['id']}: {node['html']}"
         for fault in found.response["violations"]
         for node in fault["nodes"]
-        if fault["impact"] in ("serious", "critical") and THEME_FAULTS.get(fault["id"], "\0") not in node["html"]
+        if fault["impact"] in ("serious", "critical")
     ]
 
 
@@ -156,7 +149,7 @@ IS_INSIDE = "(explorer) => explorer.contains(document.activeElement)"
 MISSED = "[...window.missed].map((each) => each.outerHTML.slice(0, 120))"
 
 
-@every_moving
+@every_page
 def test_tab_reaches_every_control_and_leaves_the_figure(opened, name):
     page = opened(name).page
     for explorer in page.locator("attention-explorer").all():
@@ -229,7 +222,7 @@ WHOLLY_SEEN = """(name) => {
 }"""
 
 
-@every_moving
+@every_page
 def test_a_shared_state_is_opened_with_its_figure_wholly_on_screen(returned, name):
     page = returned(name).page
     address = shared(name)
@@ -265,7 +258,7 @@ FOLLOW_ALL = f"""async () => {{
 }}"""
 
 
-@every_moving
+@every_page
 def test_every_link_to_a_state_sets_it_and_loses_no_sentence(returned, name):
     page = returned(name).page
     specs = {payload["name"]: payload["controls"] for payload in drawn(name) if payload.get("name")}
@@ -291,7 +284,7 @@ COVERED = """() => [...document.querySelectorAll('attention-explorer .tools butt
     }).map((part) => `${part.closest('.cell')?.querySelector('attention-explorer')?.id}: ${part.textContent}`)"""
 
 
-@every_moving
+@every_page
 def test_nothing_covers_what_stands_at_a_figure_s_foot(returned, name):
     assert returned(name).page.evaluate(COVERED) == []
 
@@ -358,7 +351,7 @@ def swipe(page, y):
         session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y} for x in at]})
 
 
-@every_moving
+@every_page
 def test_a_swipe_on_a_phone_reaches_every_last_column(chapter, name):
     """Wide tables scroll under a finger; all others show their last column at once."""
     page = chapter(name, **PHONE).page
@@ -370,65 +363,10 @@ def test_a_swipe_on_a_phone_reaches_every_last_column(chapter, name):
     assert page.evaluate(missed) == []
 
 
-# ------------------------------------------------------------------------------------------------ pointing and dragging
-
-# Of the marks of each panel that are seen, the first, one in the middle and the last, and how faint each is. Where a
-# prediction is open, nothing is said of them.
-TO_BE_POINTED_AT = """() => {
-    const marks =
-        'tbody td[data-value], .tokens .token:not([aria-hidden]), .plane .points, .plane .arrowhead, .graph .node';
-    const isSeen = (mark) => mark.checkVisibility({visibilityProperty: true}) && mark.getBoundingClientRect().width;
-    const opacity = (mark) => {
-        let seen = 1;
-        for (let each = mark; each && each.tagName !== 'ATTENTION-EXPLORER'; each = each.parentElement)
-            seen *= Number(getComputedStyle(each).opacity);
-        return seen;
-    };
-    const some = [...document.querySelectorAll('attention-explorer .panel')].flatMap((panel) => {
-        const all = [...panel.querySelectorAll(marks)].filter(isSeen);
-        return all.length ? [...new Set([all[0], all[Math.floor(all.length / 2)], all.at(-1)])] : [];
-    });
-    const befores = some.map(opacity);
-    const fainter = [];
-    let at = -1;
-    let spoken = 0;
-    const look = () => {
-        if (at < 0) return;
-        if (opacity(some[at]) < befores[at]) fainter.push(some[at].outerHTML);
-        const readout = some[at].closest('attention-explorer').querySelector('.readout');
-        spoken += Boolean(readout?.textContent);
-    };
-    window.pointing = {
-        next() {
-            look();
-            const mark = some[++at];
-            mark?.scrollIntoView({block: 'nearest', inline: 'nearest', behavior: 'instant'});
-            const box = mark?.getBoundingClientRect();
-            return box && [box.left + box.width / 2, box.top + box.height / 2];
-        },
-        found() {
-            const free = document.querySelectorAll(`attention-explorer:not([data-veiled]) :is(${marks})`);
-            return {fainter, spoken, pointed: some.length, marks: free.length};
-        },
-    };
-}"""
+# ------------------------------------------------------------------------------------------------ dragging
 
 
-@every_moving
-def test_what_is_pointed_at_is_never_fainter_than_before(returned, name):
-    page = returned(name).page
-    page.mouse.move(0, 0)
-    page.evaluate(TO_BE_POINTED_AT)
-    while at := page.evaluate("window.pointing.next()"):
-        page.mouse.move(*at)
-    page.mouse.move(0, 0)
-    found = page.evaluate("window.pointing.found()")
-    assert found["fainter"] == []
-    assert found["pointed"] or not found["marks"]
-    assert found["spoken"] or not found["marks"]
-
-
-@every_moving
+@every_page
 def test_every_handle_moves_what_it_holds(returned, name):
     page = returned(name).page
     for explorer in page.locator("attention-explorer:has(.grip)").all():

@@ -89,14 +89,19 @@ FILLED = """() => [...document.querySelectorAll('.heatmap td, .word')].filter((p
 
 
 @every_kind
-def test_only_data_is_hidden(show, kind):
+def test_only_data_is_hidden_and_the_controls_wait(show, kind):
     page = show(asking(kind))
     fainter = [] if kind != "cell" else ["At 0.5"]  # a caption that changes may tell
     assert page.evaluate(FAINTER) == fainter
     assert page.evaluate(SEEN) == page.evaluate(FILLED) == 0
+    assert page.locator(".controls").evaluate("box => box.inert")
+    state = page.locator(".controls select, .controls input").first
+    asked = "0.5" if kind == "cell" else "4.0"
+    assert state.evaluate("input => input.ariaValueText ?? input.selectedOptions[0].text") == asked
     page.locator(".choices .quiet").click()
     assert page.evaluate(FAINTER) == []
     assert page.evaluate(SEEN) > 0
+    assert not page.locator(".controls").evaluate("box => box.inert")
 
 
 def spoken(page: Page) -> str:
@@ -120,17 +125,6 @@ def test_neither_pointing_nor_a_screen_reader_finds_what_is_hidden(show, kind):
     assert not re.search(r"0\.\d\d|At 0|masked|goes from", heard), heard
     for name in {"option": [], "option about words": [], "sketch": ["falling at place = 4"]}.get(kind, NAMES):
         assert name in heard
-
-
-@every_kind
-def test_the_controls_wait(show, kind):
-    page = show(asking(kind))
-    assert page.locator(".controls").evaluate("box => box.inert")
-    state = page.locator(".controls select, .controls input").first
-    asked = "0.5" if kind == "cell" else "4.0"
-    assert state.evaluate("input => input.ariaValueText ?? input.selectedOptions[0].text") == asked
-    page.locator(".choices .quiet").click()
-    assert not page.locator(".controls").evaluate("box => box.inert")
 
 
 @pytest.mark.parametrize(
@@ -249,16 +243,9 @@ def test_a_finger_answers(show, kind):
         for event, dx in [("touchStart", 0), ("touchMove", 20), ("touchMove", 40), ("touchEnd", None)]:
             points = [] if dx is None else [{"x": x + dx, "y": y}]
             touch.send("Input.dispatchTouchEvent", {"type": event, "touchPoints": points})
-        page.wait_for_timeout(400)  # a tap right after a stroke is taken for the end of a fling
-        page.get_by_role("button", name="this is my guess").tap()
+        commit(page)  # a tap right after a stroke would be taken for the end of a fling
         assert verdict(page).startswith("You said" if kind == "marker" else "Your line"), verdict(page)
     assert focused(page) == "verdict"
-
-
-def test_a_finger_finds_pills_that_are_large(show):
-    page = show(asking("option"), width=390, has_touch=True, is_mobile=True)
-    for button in page.locator(".choices button").all():
-        assert button.bounding_box()["height"] >= 44
 
 
 @every_kind
@@ -304,14 +291,6 @@ def test_nothing_is_committed_before_something_was_drawn(show):
         assert button.is_disabled()
 
 
-def test_a_verdict_is_said_once(show):
-    page = show(asking("option"))
-    by_mouse(page, "option", True)
-    page.wait_for_timeout(800)
-    assert page.locator(".spoken").inner_text() == ""
-    assert page.locator(".verdict[role], .prediction [aria-live]").count() == 0
-
-
 def test_several_largest_bars_are_all_right(show):
     def flat(heat=1.0):
         return bars([1.0, 1.0, heat / 4], NAMES)
@@ -349,9 +328,7 @@ def test_an_answer_brings_its_verdict_into_sight_and_its_panel_where_there_is_ro
     [
         "01-dictionary#softmax",
         "02-scores#turn",
-        "06-self-attention#walk",
         "07-multi-head#shop",
-        "08-positions#turning",
         "more/07-multi-head#switch",
         "more/11-pictures#moved",
     ],
@@ -362,19 +339,14 @@ def test_on_a_phone_an_answer_leaves_its_verdict_below_the_bar(chapter, figure):
     el = page.locator(f"#{own}")
     el.evaluate("el => scrollBy({top: el.getBoundingClientRect().top - 248, behavior: 'instant'})")
     el.locator("button.pill").first.tap()
-    page.wait_for_timeout(100)
-    box = el.locator(".verdict").bounding_box()
-    assert box["y"] >= page.locator("header.bd-header").bounding_box()["height"]
-    assert box["y"] + box["height"] <= page.viewport_size["height"]
-
-
-def test_locked_controls_let_nothing_through_that_they_stick_above(show):
-    ask = choice("Who leads?", NAMES, leader, **HOT)
-    page = show(explore(lambda heat=1.0: [in_bars(heat)] * 9, predict=ask, heat=HEATS), width=360)
-    page.wait_for_selector(".attention-explorer.tall[data-veiled]")
-    look = "box => { const {opacity, backgroundColor} = getComputedStyle(box); return [opacity, backgroundColor]; }"
-    assert page.locator(".controls").evaluate(look) == ["1", "rgb(255, 255, 255)"]
-    assert float(page.locator(".control").evaluate("box => getComputedStyle(box).opacity")) < 1
+    bar = page.locator("header.bd-header").bounding_box()["height"]
+    page.wait_for_function(
+        """([own, bar]) => {
+            const {top, bottom} = document.querySelector(`#${own} .verdict`).getBoundingClientRect();
+            return top >= bar && bottom <= innerHeight;
+        }""",
+        arg=[own, bar],
+    )
 
 
 def test_the_state_before_stays_in_sight_beside_the_answer(show):
@@ -391,31 +363,6 @@ def test_the_state_before_stays_in_sight_beside_the_answer(show):
     page.get_by_role("button", name="chair").click()
     page.get_by_role("button", name="unpin").click()
     assert page.locator(".token small").all_inner_texts() == ["0.27", "0.57", "0.16"]
-
-
-def test_words_compare_the_query_that_the_state_before_had_and_no_other(show):
-    def chosen(heat=1.0, query=0):
-        return tokens(weights(heat).repeat(3, 1), NAMES, chosen=query, control="query")
-
-    ask = choice("Who leads?", NAMES, leader, before={"heat": 0.5}, **HOT)
-    page = show(explore(chosen, predict=ask, heat=HEATS, query=[0, 1, 2]))
-    page.get_by_role("button", name="chair").click()
-    assert page.locator(".pinned").inner_text() == "before: heat = 0.5, query = 0"
-    assert page.locator(".token small").first.inner_text() == "0.72 → 0.27"
-    page.locator(".token").nth(1).click()
-    assert page.locator(".token small").first.inner_text() == "0.27"
-
-
-def test_beside_an_answer_other_maps_do_not_tell_their_changes(show):
-    ask = choice("Who leads?", NAMES, leader, before={"heat": 0.5}, **HOT)
-    page = show(explore(lambda heat=1.0: [in_bars(heat), in_a_map(heat)], predict=ask, heat=HEATS))
-    page.get_by_role("button", name="chair").click()
-    assert page.locator(".bar[data-pinned]").count() == 3
-    assert page.locator("[data-difference]").count() == 0
-    for name in ("unpin", "pin"):
-        page.get_by_role("button", name=name, exact=True).click()
-    page.locator(".controls select, .controls input").first.select_option("1.0")
-    assert page.locator("[data-difference]").count() == 6
 
 
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])
@@ -476,17 +423,6 @@ def test_a_guess_that_no_longer_fits_is_forgotten(show, kind):
         assert page.locator(".attention-explorer").get_attribute("data-veiled"), kept
 
 
-def test_a_guess_on_another_question_is_forgotten(show):
-    page = until_it_keeps(show(asking("option")))
-    by_mouse(page, "option", True)
-    page.evaluate("""() => {
-        const key = `attention-guess:${location.pathname}#asked`;
-        localStorage.setItem(key, localStorage.getItem(key).replace('Who leads?', 'Who led?'));
-    }""")
-    come_back(page)
-    assert page.locator(".attention-explorer").get_attribute("data-veiled")
-
-
 @every_kind
 def test_a_browser_that_keeps_nothing_is_enough(show, kind):
     page = show(asking(kind))
@@ -521,29 +457,6 @@ def test_a_link_to_a_state_lifts_the_veil_and_its_question_waits(show, kind):
     page.get_by_role("link").click()
     assert verdict(page) == RIGHT[kind], "an answer stays"
     assert state.evaluate(shown) == "1.0"
-
-
-def test_a_question_that_a_link_has_set_aside_is_asked_after_a_reload_and_on_the_way_back(show):
-    page = show('<p style="padding-bottom: 2000px"><a href="#asked?heat=1.0">at 1</a></p>', asking("option"))
-    page.get_by_role("link").click()
-    veil = page.locator("[data-veiled]")
-    veil.wait_for(state="detached")
-    page.get_by_role("button", name="back to the text").click()
-    veil.wait_for()
-    page.get_by_role("link").click()
-    veil.wait_for(state="detached")
-    page.reload()
-    veil.wait_for()
-
-
-def test_a_question_about_a_change_begins_where_the_change_begins(show):
-    asked = choice("Does it lead?", NAMES, leader, at={"heat": 4.0}, before={"heat": 0.5}, because=WHY)
-    page = show(explore(in_bars, predict=asked, heat=HEATS))
-    state = page.locator(".controls select")
-    assert state.evaluate("list => list.selectedOptions[0].text") == "0.5"
-    page.get_by_role("button", name="banana").click()
-    assert state.evaluate("list => list.selectedOptions[0].text") == "4.0"
-    assert page.locator(".pinned").inner_text() == "before: heat = 0.5"
 
 
 def test_in_a_plane_what_is_given_stays_in_sight(show):

