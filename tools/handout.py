@@ -1,4 +1,4 @@
-"""The notebooks for a class, without the exercises' solutions: ``make handout`` writes them to ``_build/handout``.
+"""The notebooks for a class, without the exercises' answers: ``make handout`` writes them to ``_build/handout``.
 
 It packs them too, into the file that a release offers for download.
 """
