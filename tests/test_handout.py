@@ -33,6 +33,11 @@ def printed(notebook):
     return "".join(output.get("text", "") for cell in notebook.cells for output in cell.get("outputs", []))
 
 
+PREDICTED = "<details><summary>What happens?</summary>\n\nThis.\n\n</details>"
+HINT = "<details><summary>Hint</summary>\n\nTry.\n\n</details>"
+ANSWER = "<details><summary>A model answer</summary>\n\nThat.\n\n</details>"
+
+
 def test_solutions_go_and_all_else_stays():
     cells = [
         new_markdown_cell(
@@ -41,6 +46,8 @@ def test_solutions_go_and_all_else_stays():
         new_code_cell("def answer(): ..."),
         new_code_cell("def answer():\n    return 42", metadata={"tags": ["hide-cell", "solution"]}),
         new_code_cell("plot()", metadata={"tags": ["hide-input"]}),
+        new_markdown_cell(f"{PREDICTED}\n\n## Exercises\n\nWhy?\n\n{HINT}\n\n{ANSWER}"),
+        new_markdown_cell(f"{ANSWER}\n\n## What you can do now\n\n{PREDICTED}"),
     ]
     notebook = new_notebook(cells=cells)
     links = "[one](02-scores.ipynb), [two](https://example.org/book/notation.html#symbols)"
@@ -48,6 +55,8 @@ def test_solutions_go_and_all_else_stays():
         f"<details><summary>Hint</summary></details> {links}",
         "def answer(): ...",
         "plot()",
+        f"{PREDICTED}\n\n## Exercises\n\nWhy?\n\n{HINT}\n\n",
+        f"## What you can do now\n\n{PREDICTED}",
     ]
     assert notebook.cells == cells
 
@@ -61,6 +70,9 @@ def test_every_notebook_is_there_and_no_answer_in_it(folder):
         left_out = [cell for cell in whole.cells if cell.id not in {kept.id for kept in part.cells}]
         assert all("solution" in cell.metadata.tags for cell in left_out)
         assert "correct: " not in printed(part)
+        text = "\n\n".join(cell.source for cell in part.cells if cell.cell_type == "markdown")
+        for section in re.findall(r"^## (?:Exercises|More exercises)\n.*?(?=^## |\Z)", text, re.DOTALL | re.MULTILINE):
+            assert set(re.findall(r"<summary>(.*?)</summary>", section)) <= {"Hint"}
         checked = [cell for cell in left_out if ".check(" in cell.source]  # the others are worked out on paper
         assert printed(part).count("not attempted yet") == len(checked)
         exercises += len(checked)

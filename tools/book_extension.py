@@ -57,7 +57,7 @@ class LinksToStates(SphinxTransform):
         for link in [*self.document.findall(addnodes.pending_xref)]:
             if "?" in (link.get("reftargetid") or ""):
                 page = self.app.builder.get_relative_uri(self.env.docname, link["reftarget"])
-                state = f"{page}#{quote(link['reftargetid'], safe='?=&,')}"
+                state = f"{page}#{quote(link['reftargetid'], safe='?=&,+%')}"
                 link.replace_self(nodes.reference("", "", *link.children, refuri=state, internal=True))
 
 

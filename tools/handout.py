@@ -1,4 +1,4 @@
-"""The notebooks for a class, without the exercises' solutions: ``make handout`` writes them to ``_build/handout``.
+"""The notebooks for a class, without the exercises' answers: ``make handout`` writes them to ``_build/handout``.
 
 It packs them too, into the file that a release offers for download.
 """
@@ -14,11 +14,12 @@ from tools.edition import site, version
 from tools.notebooks import BOOK, NOTEBOOKS
 
 FOLDER = BOOK.parent / "_build" / "handout"
+ANSWER = re.compile(r"<details><summary>(?!Hint).*?</details>\n*", re.DOTALL)
 PAGE = re.compile(r"\]\((?:\.\./)?([\w-]+)\.md(#[\w-]+)?\)")
 
 
 def handout(notebook: NotebookNode, pages: str) -> NotebookNode:
-    """A copy of a notebook without its solutions; hints, and answers to what was to be predicted, stay.
+    """A copy of a notebook without its exercises' answers; hints, and answers to what was to be predicted, stay.
 
     Args:
         notebook: one of the book's.
@@ -26,8 +27,16 @@ def handout(notebook: NotebookNode, pages: str) -> NotebookNode:
     """
     notebook = nbformat.from_dict(notebook)
     notebook.cells = [cell for cell in notebook.cells if "solution" not in cell.metadata.get("tags", [])]
+    exercises = False
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
+            parts = re.split(r"^(?=## )", cell.source, flags=re.MULTILINE)
+            for number, part in enumerate(parts):
+                if part.startswith("## "):
+                    exercises = part.partition("\n")[0].lower().endswith("exercises")
+                if exercises:
+                    parts[number] = ANSWER.sub("", part)
+            cell.source = "".join(parts)
             cell.source = PAGE.sub(rf"]({pages}/book/\1.html\2)", cell.source)
     return notebook
 
