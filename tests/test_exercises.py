@@ -1129,8 +1129,14 @@ def rows_added(rows):
     return rows.sum(dim=0)
 
 
-def test_a_helper_that_uses_nothing_forbidden_is_welcome():
-    assert dictionary.soft_lookup.verdict(lambda weights, values: rows_added(weights[:, None] * values)) == CORRECT
+def dot(weights, values):
+    map = weights[:, None] * values
+    return rows_added(map)
+
+
+def test_what_a_reader_calls_a_variable_or_a_helper_does_not_matter():
+    assert dictionary.soft_lookup.verdict(dot) == CORRECT
+    assert dictionary.soft_lookup.verdict(lambda weights, values: dot(weights, values)) == CORRECT
 
 
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])

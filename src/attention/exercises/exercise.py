@@ -1,5 +1,6 @@
 """What an exercise is made of: a slow specification, fresh random inputs, and the wrong answers people give."""
 
+import builtins
 import dis
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -279,34 +280,30 @@ def _wrong(found: Tensor, expected: Tensor, rtol: float = 1e-4, atol: float = 1e
 
 
 def _used(function: Callable) -> set[str]:
-    """The names and operators in the code of a function and its helpers, and "loop" if one of them goes back.
+    """The names that a function looks up outside itself, its operators, and "loop" if it goes back; its helpers' too.
 
-    Helpers are the functions of the same module that it names. What has another name there, as an alias has, is known
-    by its own name too.
+    Helpers are functions of the same module. Neither their names count nor those of variables: the reader chose them.
     """
-    functions, used = [function], set()
-    for one in functions:  # it grows
-        used |= {_own_name(one)}
-        codes, found = [getattr(one, "__code__", None)], []
-        for code in filter(None, codes):
+    things, used = [function], set()
+    for thing in things:  # it grows
+        if not isinstance(thing, FunctionType) or thing.__module__ != function.__module__:
+            used.add(getattr(thing, "__name__", ""))  # its own name, whatever the reader calls it
+            continue
+        codes = [thing.__code__]
+        found = [cell.cell_contents for cell in thing.__closure__ or ()]
+        for code in codes:
             codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
-            used |= {*code.co_names}
             for step in dis.get_instructions(code):
-                used |= {"loop"} if "JUMP_BACKWARD" in step.opname else {step.argrepr}
-                if step.opname == "LOAD_GLOBAL" and step.argval in one.__globals__:
-                    found.append(one.__globals__[step.argval])
-        found += [cell.cell_contents for cell in getattr(one, "__closure__", None) or ()]
-        used |= {*map(_own_name, found)}
-        functions += [
-            helper
-            for helper in found
-            if isinstance(helper, FunctionType) and helper.__module__ == one.__module__ and helper not in functions
-        ]
+                if step.opname in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM"):
+                    used.add(step.argval)
+                elif step.opname == "BINARY_OP":
+                    used.add(step.argrepr)
+                elif "JUMP_BACKWARD" in step.opname:
+                    used.add("loop")
+                elif step.opname == "LOAD_GLOBAL":
+                    found.append(thing.__globals__.get(step.argval, getattr(builtins, step.argval, None)))
+        things += [one for one in found if not any(one is other for other in things)]
     return used
-
-
-def _own_name(thing: Any) -> str:
-    return getattr(thing, "__name__", type(thing).__name__)
 
 
 def _shapes(arguments: tuple) -> str:
