@@ -1,15 +1,12 @@
-"""The front end of the built pages, minified: the explorers' from the package, the pages' own from ``book/_front``."""
+"""The front end of the built pages: the explorers' from the package, the pages' own from ``book/_front``."""
 
 import shutil
 from pathlib import Path
 from runpy import run_path
 
-import minify
-
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "book" / "_front"
 EXPLORER = run_path(str(ROOT / "src/attention/explorer/front.py"))  # alone: the package around it imports PyTorch
-SHORT = ".ae"  # for .attention-explorer, which begins every rule of its stylesheet; frame.js and figures.py add it
 STYLES = (
     "fonts",
     "theme",
@@ -30,16 +27,14 @@ SCRIPTS = ("beside", "citations", "paper", "predicted", "stumbled")
 def write(app) -> None:
     """Write the scripts, the stylesheets and the fonts of every page of the book, and the script of the search page."""
     files = {
-        "explorer.css": EXPLORER["stylesheet"]().replace(".attention-explorer", SHORT),
+        "explorer.css": EXPLORER["stylesheet"](),
         "explorer.js": EXPLORER["script"](),
-        "softlookup.css": _joined(STYLES, "css").replace(".attention-explorer", SHORT),
+        "softlookup.css": _joined(STYLES, "css"),
         "softlookup.js": _wrapped(SCRIPTS),
         "find.js": _wrapped(("find",)),
     }
-    kinds = {"css": "text/css", "js": "application/javascript"}
     for name, text in files.items():
-        path = Path(app.outdir, "_static", name)
-        path.write_text(minify.string(kinds[path.suffix[1:]], text), encoding="utf-8")
+        Path(app.outdir, "_static", name).write_text(text, encoding="utf-8")
     shutil.copytree(FOLDER / "fonts", Path(app.outdir, "_static", "fonts"), dirs_exist_ok=True)
 
 

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from playwright.sync_api import expect
 
 from conftest import BOOK, PAGES
 
@@ -364,105 +365,12 @@ def test_where_there_is_no_room_the_page_reads_in_its_order(chapter):
     assert tops == sorted(tops)
 
 
-PHONE = {"width": 390, "has_touch": True, "is_mobile": True}
-PAST = """(figure) => { const {top, bottom} = figure.parentElement.getBoundingClientRect();
-    scrollBy({top: top + 0.8 * (bottom - top), behavior: 'instant'}); }"""
-
-
-def test_on_a_phone_a_figure_docks_while_it_is_spoken_of(visit, origins):
-    opened = visit(f"{origins['disk']}/book/04-softmax.html", **PHONE)
-    page = opened.page
-    page.wait_for_function("MathJax.startup.promise.then(() => true)")
-    figure, button = page.locator("#gap"), page.locator("#gap > .dock")
-    assert not button.is_visible()
-    height = page.evaluate("document.body.offsetHeight")
-    figure.evaluate(PAST)
-    button.wait_for()
-    page.wait_for_timeout(300)
-    box = figure.bounding_box()
-    assert box["height"] <= 0.3 * 900
-    assert box["y"] + box["height"] == pytest.approx(900, abs=1)
-    assert page.evaluate("document.body.offsetHeight") == height, "its room in the text is kept"
-    assert not page.locator("#pst-back-to-top").is_visible()
-
-    before = page.evaluate("scrollY")
-    link = page.locator(".beside a.state").last
+def test_on_a_phone_a_link_leads_to_its_figure_and_back(visit, origins):
+    page = visit(f"{origins['disk']}/book/04-softmax.html", width=390, has_touch=True, is_mobile=True).page
+    page.wait_for_function("MathJax.startup.promise.then(() => document.fonts.ready).then(() => true)")
+    link, figure = page.locator("a.state[href^='#reaction?']").last, page.locator("#reaction")
     link.tap()
-    page.evaluate(STILL)
-    assert page.evaluate("scrollY") == before
+    expect(figure).to_be_in_viewport(ratio=0.4)
+    page.locator(".al-back").tap()
+    expect(link).to_be_in_viewport()
     assert page.locator(".al-back").count() == 0
-    assert figure.locator("input[type=range]").get_attribute("aria-valuetext") == "20"
-
-    button.tap()
-    assert button.get_attribute("aria-expanded") == "true"
-    assert figure.locator("input[type=range]").is_visible()
-    assert figure.bounding_box()["height"] <= 0.85 * 900 + 1
-    page.keyboard.press("Escape")
-    assert button.get_attribute("aria-expanded") == "false"
-    button.tap()
-    page.locator("article h1").dispatch_event("pointerdown")
-    assert button.get_attribute("aria-expanded") == "false", "a tap beside it closes it"
-
-    link.focus()
-    for _ in range(4):
-        page.keyboard.press("Tab")
-    assert page.evaluate("!document.activeElement.closest('#gap')"), "focus goes on through the text"
-
-    page.emulate_media(media="print")
-    assert figure.evaluate("f => getComputedStyle(f).position") == "relative"
-    page.emulate_media(media="screen")
-    page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
-    button.wait_for(state="hidden")
-    assert opened.complaints == []
-
-
-# How high words are drawn in the dock.
-HEIGHTS = """(figure) => [...figure.querySelectorAll('.panels :is(text, caption, th, td > span, figcaption)')]
-    .filter((part) => part.checkVisibility() && part.textContent.trim())
-    .map((part) => parseFloat(getComputedStyle(part).fontSize) * Number(figure.style.getPropertyValue('--fit')))
-    .filter((height) => height > 0)"""
-
-
-@pytest.mark.parametrize(
-    ("chapter", "figure"),
-    [("01-dictionary", "softmax"), ("02-scores", "turn"), ("04-softmax", "reaction"), ("07-multi-head", "shop")],
-)
-def test_on_a_phone_a_link_keeps_its_sentence_and_docks_its_figure(visit, origins, chapter, figure):
-    page = visit(f"{origins['disk']}/book/{chapter}.html", **PHONE).page
-    page.set_viewport_size({"width": 390, "height": 760})
-    page.wait_for_function("MathJax.startup.promise.then(() => document.fonts.ready).then(() => true)")
-    page.mouse.wheel(0, 1)
-    link, docked = page.locator(f"a.state[href^='#{figure}?']").first, page.locator(f"#{figure}.docked")
-    link.evaluate(TO)
-    page.evaluate(STILL)
-    before = link.evaluate(PLACE)
-    link.evaluate("link => link.click()")
-    page.evaluate(STILL)
-    assert docked.count() == 1
-    assert link.evaluate(PLACE) == pytest.approx(before, abs=40)
-    assert min(docked.evaluate(HEIGHTS)) > 7
-    page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
-    docked.wait_for(state="detached")
-
-
-def test_what_stands_at_the_end_of_an_open_dock_is_pressed_where_it_is_seen(visit, origins):
-    page = visit(f"{origins['disk']}/book/11-transformer.html", **PHONE).page
-    page.set_viewport_size({"width": 390, "height": 640})  # so that the figure is higher than its sheet
-    page.wait_for_function("MathJax.startup.promise.then(() => document.fonts.ready).then(() => true)")
-    link, figure = page.locator("a.state[href^='#steer?']").first, page.locator("#steer")
-    link.evaluate(TO)
-    page.evaluate(STILL)
-    link.evaluate("link => link.click()")
-    figure.locator("> .dock").tap()
-    figure.evaluate("figure => figure.scrollTo(0, figure.scrollHeight)")
-    figure.get_by_role("button", name="ask me first").tap()
-    assert figure.get_attribute("data-prediction") == "asked"
-
-
-def test_a_figure_docks_without_motion_where_none_is_wanted(visit, origins):
-    page = visit(f"{origins['disk']}/book/04-softmax.html", **PHONE).page
-    for motion, names in {"no-preference": "dock", "reduce": "none"}.items():
-        page.emulate_media(reduced_motion=motion)
-        page.locator("#gap").evaluate(PAST)
-        page.locator("#gap > .dock").wait_for()
-        assert page.locator("#gap").evaluate("f => getComputedStyle(f).animationName") == names
