@@ -1,7 +1,7 @@
 """A Sphinx extension: a figure whose cell is tagged ``beside`` is grouped with the paragraphs that speak of it.
 
-``book/_front/beside.css`` sets them side by side where there is room, and ``beside.js`` docks the figure on phones.
-Without scripts and styles the page reads in its order, as it does in a notebook.
+``book/_front/beside.css`` sets them side by side where there is room. Without styles the page reads in its order, as it
+does in a notebook.
 """
 
 from itertools import takewhile

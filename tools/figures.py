@@ -18,7 +18,6 @@ from nbformat import NotebookNode
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from tools.notebooks import NOTEBOOKS, page_name
-from tools.page_front import SHORT
 
 MARK = "<!-- figures -->"
 CHAPTER = re.compile(r"(?:book/)?(?P<more>more/)?(?P<number>\d\d)-")
@@ -84,8 +83,7 @@ def numbered(body: str, page: str) -> str:
     def begin(found: re.Match) -> str:
         number, anchor = next(places)
         own = f' data-number="{number}"' if number else ""
-        classes = f"attention-explorer {SHORT.removeprefix('.')}"
-        return f'<attention-explorer class="{classes}" id="{found["name"] or anchor}"{own}>'
+        return f'<attention-explorer class="attention-explorer" id="{found["name"] or anchor}"{own}>'
 
     def head(found: re.Match) -> str:
         return f'{found[0]}<a href="#{found["anchor"]}">Figure {found["number"]}</a> · '

@@ -7,7 +7,6 @@ from runpy import run_path
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "book" / "_front"
 EXPLORER = run_path(str(ROOT / "src/attention/explorer/front.py"))  # alone: the package around it imports PyTorch
-SHORT = ".ae"  # for .attention-explorer, which begins every rule of its stylesheet; frame.js and figures.py add it
 STYLES = (
     "fonts",
     "theme",
@@ -28,9 +27,9 @@ SCRIPTS = ("beside", "citations", "paper", "predicted", "stumbled")
 def write(app) -> None:
     """Write the scripts, the stylesheets and the fonts of every page of the book, and the script of the search page."""
     files = {
-        "explorer.css": EXPLORER["stylesheet"]().replace(".attention-explorer", SHORT),
+        "explorer.css": EXPLORER["stylesheet"](),
         "explorer.js": EXPLORER["script"](),
-        "softlookup.css": _joined(STYLES, "css").replace(".attention-explorer", SHORT),
+        "softlookup.css": _joined(STYLES, "css"),
         "softlookup.js": _wrapped(SCRIPTS),
         "find.js": _wrapped(("find",)),
     }

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from playwright.sync_api import expect
 
 from conftest import BOOK, PAGES
 
@@ -276,43 +277,12 @@ def test_formulas_are_no_stops_for_the_tab_key(chapter):
     assert page.locator("mjx-container[tabindex='0'], mjx-container [tabindex='0']").count() == 0
 
 
-PHONE = {"width": 390, "has_touch": True, "is_mobile": True}
-PAST = """(figure) => { const {top, bottom} = figure.parentElement.getBoundingClientRect();
-    scrollBy({top: top + 0.8 * (bottom - top), behavior: 'instant'}); }"""
-
-
-def test_on_a_phone_a_figure_docks_while_it_is_spoken_of(visit, origins):
-    opened = visit(f"{origins['disk']}/book/04-softmax.html", **PHONE)
-    page = opened.page
-    page.wait_for_function("MathJax.startup.promise.then(() => true)")
-    figure, button = page.locator("#gap"), page.locator("#gap > .dock")
-    assert not button.is_visible()
-    height = page.evaluate("document.body.offsetHeight")
-    figure.evaluate(PAST)
-    button.wait_for()
-    figure.evaluate("f => Promise.all(f.getAnimations().map((each) => each.finished)).then(() => 0)")
-    box = figure.bounding_box()
-    assert box["height"] <= 0.3 * 900
-    assert box["y"] + box["height"] == pytest.approx(900, abs=1)
-    assert page.evaluate("document.body.offsetHeight") == height, "its room in the text is kept"
-
-    before = page.evaluate("scrollY")
-    link = page.locator(".beside a.state").last
+def test_on_a_phone_a_link_leads_to_its_figure_and_back(visit, origins):
+    page = visit(f"{origins['disk']}/book/04-softmax.html", width=390, has_touch=True, is_mobile=True).page
+    page.wait_for_function("MathJax.startup.promise.then(() => document.fonts.ready).then(() => true)")
+    link, figure = page.locator("a.state[href^='#reaction?']").last, page.locator("#reaction")
     link.tap()
-    page.evaluate(STILL)
-    assert page.evaluate("scrollY") == before
+    expect(figure).to_be_in_viewport(ratio=0.4)
+    page.locator(".al-back").tap()
+    expect(link).to_be_in_viewport()
     assert page.locator(".al-back").count() == 0
-    assert figure.locator("input[type=range]").get_attribute("aria-valuetext") == "20"
-
-    button.tap()
-    assert button.get_attribute("aria-expanded") == "true"
-    assert figure.locator("input[type=range]").is_visible()
-    assert figure.bounding_box()["height"] <= 0.85 * 900 + 1
-    page.keyboard.press("Escape")
-    assert button.get_attribute("aria-expanded") == "false"
-    page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
-    button.wait_for(state="hidden")
-    assert opened.complaints == []
-
-
-# How high words are drawn in the dock.

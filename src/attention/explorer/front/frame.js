@@ -298,7 +298,7 @@ function build(el, payload, given, hear) {
     if (!hand.isAsked() && controls[i]?.states[next] !== undefined) change({ [controls[i].name]: controls[i].states[next] }, GLIDE);
   }
 
-  el.classList.add("attention-explorer", "ae"); // the second in the stylesheet of the book: tools/page_front.py
+  el.classList.add("attention-explorer");
   if (payload.name) el.id = payload.name;
   const resized = new ResizeObserver(() => {
     setClass(el, "narrow", el.clientWidth < NARROW);

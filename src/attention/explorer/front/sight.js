@@ -14,8 +14,7 @@ function isInSight(el) {
 
 /** Scroll it to the middle of the screen, or its head to the top, so far below. @param {ScrollBehavior} behavior */
 function bring(el, behavior = "auto", below = 0) {
-  const place = getComputedStyle(el).position === "fixed" ? el.parentElement : el; // a phone's edge is not its place
-  const { top, height } = rectOf(place);
+  const { top, height } = rectOf(el);
   const ceiling = ceilingOf(el) + below;
   scrollBy({ top: Math.floor(top - ceiling - Math.max(0, (innerHeight - WAY - ceiling - height) / 2)), behavior });
 }
@@ -29,7 +28,7 @@ function holdInSight(el) {
 
 let forgetWay = () => {};
 
-/** Scroll the least at which the link is seen together with its figure, or with all below its controls; or dock or visit it. */
+/** Scroll the least at which the link is seen together with its figure, or with all below its controls; or visit it. */
 function showBoth(el, link) {
   forgetWay();
   const line = rectOf(link);
@@ -41,7 +40,7 @@ function showBoth(el, link) {
     const by = clamp(0, least, most);
     if (most - least > 8) return scrollBy({ top: by + 8 * Math.sign(by) });
   }
-  if (!el.dock?.(link) && !isInSight(el)) visit(el, link, bar);
+  if (!isInSight(el)) visit(el, link, bar);
 }
 
 /** Bring it, and while the link that asked for it is out of sight offer the way back. @param {HTMLElement} link */
