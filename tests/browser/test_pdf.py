@@ -12,7 +12,6 @@ import torch
 from bs4 import BeautifulSoup
 from pypdf import PdfReader
 from tools import edition, pdf
-from tools.chromium import chromium
 from tools.edition import site
 
 from attention.explorer import bars, explore, heatmap, marker
@@ -329,11 +328,8 @@ def test_folds_open_and_code_that_only_draws_is_left_out(tmp_path):
     assert text.select_one(".pointer a")["href"] == "#" + answers.select_one(".answer")["id"]
 
 
-def test_what_is_missing_is_said(browser, tmp_path, monkeypatch):
+def test_what_is_missing_is_said(browser, tmp_path):
     with pytest.raises(ValueError, match="paper must be a4 or letter, found 'a3'"):
         pdf.write(browser, tmp_path / "book.pdf", "a3")
     with pytest.raises(FileNotFoundError, match="make book"):
         pdf.write(browser, tmp_path / "book.pdf", html=tmp_path)
-    monkeypatch.setenv("CHROMIUM", "/nowhere/chromium")
-    with pytest.raises(FileNotFoundError, match="/nowhere/chromium"), chromium():
-        pass
