@@ -1,10 +1,8 @@
 """The book's Sphinx extensions on pages of their own: text beside a figure, cards of works, what is searched."""
 
-import json
-
 from docutils import nodes
 from docutils.utils import new_document
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from nbformat.v4 import new_markdown_cell, new_notebook
 from pybtex.database import parse_string
 from tools import cards
 from tools.beside import FiguresBeside
@@ -116,28 +114,7 @@ def test_sections_hold_their_own_text_alone():
     ]
 
 
-def chapter(*panels: dict):
-    """A chapter's notebook, with a figure of these panels."""
-    data = json.dumps({"panels": panels})
-    page = f'<attention-explorer class="attention-explorer">\n<script type="application/json">{data}</script>'
-    head = "# 4. A *title*\n\nText, **a word**. **Why does $Q$\nask $K^\\top$?** And **why?**"
-    shown = new_output("display_data", {"text/html": page})
-    return new_notebook(cells=[new_markdown_cell(head), new_code_cell("", outputs=[shown])])
-
-
-def box(name: str, row: int, column: int, lit: bool) -> dict:
-    return {"name": name, "row": row, "column": column, "label": f"{name}<", "color": "key", "lit": lit}
-
-
 def test_the_card_at_a_chapter_s_end_shows_the_next_one():
-    boxes = {"items": [[box("a", 0, 1, True), box("b", 1, 2, False)], []]}
-    arrows = {"items": [[{"from": "a", "to": "b", "lit": True}], []]}
-    card = cards.card(chapter({"kind": "bars"}, {"kind": "diagram", "fields": {"boxes": boxes, "arrows": arrows}}))
-    assert card.title == "4. A title"
-    assert card.question == "Why does Q ask Kᵀ?"
-    assert card.minutes == 5  # a dozen words and a figure
-    assert [card.picture.count(part) for part in ("<rect", "<path", "a&lt;", "var(--al-key)")] == [2, 1, 1, 2]
-
-
-def test_a_chapter_without_a_diagram_has_a_card_without_a_picture():
-    assert cards.card(chapter({"kind": "bars"})).picture == ""
+    head = "# 4. A *title*\n\nText, **a word**. **Why does $Q$\nask $K^\\top$?** And **why?**"
+    card = cards.card(new_notebook(cells=[new_markdown_cell(head)]))
+    assert (card.title, card.question) == ("4. A title", "Why does Q ask Kᵀ?")

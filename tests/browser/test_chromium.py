@@ -20,7 +20,7 @@ NOWHERE = "http://127.0.0.1:9"
 PLACES = ("chrome-headless-shell-linux64/chrome-headless-shell", "ffmpeg-linux")
 
 
-def get(folder, host=NOWHERE, fonts="echo a font"):
+def get(folder, host=NOWHERE, fonts="echo a font", **named):
     """Get a browser as on a machine without any, where nothing may be installed."""
     (folder / "bin").mkdir()
     (folder / "bin" / "fc-list").write_text(f"#!/bin/sh\n{fonts}\n", encoding="utf-8")
@@ -28,7 +28,7 @@ def get(folder, host=NOWHERE, fonts="echo a font"):
     known = {name: value for name, value in os.environ.items() if not name.startswith(("CHROMIUM", "PLAYWRIGHT"))}
     settings = {"PATH": str(folder / "bin"), "HOME": str(folder), "PLAYWRIGHT_DOWNLOAD_HOST": host}
     command = [sys.executable, "-m", "tools.chromium"]
-    return subprocess.run(command, cwd=ROOT, env=known | settings, capture_output=True, text=True, check=False)
+    return subprocess.run(command, cwd=ROOT, env=known | settings | named, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.skipif(
@@ -65,3 +65,10 @@ def test_where_none_can_be_had_the_last_line_says_what_to_do(tmp_path):
     assert "This needs Chromium, and found none that starts" in run.stderr
     assert "Get one with " in run.stderr.splitlines()[-1]
     assert "CHROMIUM=/path/to/chromium" in run.stderr.splitlines()[-1]
+
+
+def test_of_one_that_is_named_and_does_not_start_that_is_said_and_no_other_is_got(tmp_path):
+    run = get(tmp_path, CHROMIUM="/nowhere/chromium")
+    assert run.returncode == 1
+    assert "none that starts: /nowhere/chromium\nCHROMIUM names it" in run.stderr
+    assert run.stdout == ""

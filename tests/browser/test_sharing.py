@@ -10,7 +10,6 @@ import yaml
 from bs4 import BeautifulSoup
 from tools import edition
 from tools.edition import address, site
-from tools.pages import shortened
 
 from conftest import BOOK, PAGES, ROOT, every_page
 
@@ -42,29 +41,8 @@ def test_page_can_be_shared(name):
     assert said["og:title"] == page.select_one("h1").find(string=True)
     assert said["og:site_name"] == "Soft Lookup"
     assert 40 <= len(said["og:description"]) <= 200
-    assert page.find("meta", attrs={"name": "description"})["content"] == said["og:description"]
-    picture = BOOK / said["og:image"].removeprefix(site() + "/")
-    assert picture.suffix == ".png"
-    assert picture.stat().st_size < 100_000
-    assert said["og:image:alt"]
-
-
-def test_no_two_pages_say_the_same():
-    assert len({shared(read(name))["og:description"] for name in PAGES}) == len(PAGES) > 10
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("One. Two? Three.", "One. Two? Three."),
-        ("One. Two? Three four five.", "One. Two?"),
-        ("A sentence that is too long for it.", "A sentence that is…"),
-        ("It ends. A formula is", "It ends."),
-        ("See (Ann et al., 2015). It follows.", "See (Ann et al.…"),
-    ],
-)
-def test_a_description_ends_with_a_sentence_where_it_can(text, said):
-    assert shortened(text, 20) == said
+    assert "\\" not in said["og:description"]  # no formula's source
+    assert (BOOK / said["og:image"].removeprefix(site() + "/")).stat().st_size < 100_000
 
 
 def test_the_sitemap_lists_every_page():
@@ -74,16 +52,14 @@ def test_the_sitemap_lists_every_page():
 
 
 def test_the_page_for_none_leads_to_every_page_from_any_address():
-    """It is one file, whose links are whole: a server shows it at any address."""
-    page = read("404.html")
-    logo, *links = page.find_all("a")
-    assert logo["href"] == f"{site()}/book/index.html"
-    assert logo.svg
-    assert page.form["action"] == f"{site()}/search.html"
-    assert page.form.input["name"] == "q"
-    assert sorted(link["href"] for link in links) == [f"{site()}/{name}" for name in PAGES]
-    assert not page.find_all(["img", "link", "script"])
-    assert "Soft Lookup" in page.title.string
+    """A server shows it at any address, so each link begins at the server's root."""
+    page = BeautifulSoup((BOOK / "404.html").read_text(encoding="utf-8"), "html.parser")
+    root = urlsplit(site() + "/").path
+    links = {link["href"] for link in page.find_all("a", href=True)} - {"#"}
+    assert links >= {f"{root}{name}" for name in PAGES}
+    files = [link["href"] for link in page.find_all("link", href=True)]
+    files += [script["src"] for script in page.find_all("script", src=True)]
+    assert all(file.startswith((root, "https://")) for file in files)
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
@@ -94,7 +70,6 @@ def test_a_chapter_says_where_it_is_and_how_long_it_takes(name):
     assert number == int(name[5:7])
     assert count == max(int(name[5:7]) for name in CHAPTERS)
     assert lecture == 5 * round(sum(parts) / 5)
-    assert 10 <= lecture <= 45
 
 
 @every_page
