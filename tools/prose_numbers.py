@@ -98,7 +98,7 @@ class Section:
             for payload in map(json.loads, PAYLOAD.findall(html)):
                 self.anchors.add(payload.get("name"))
                 exact += [text for control in payload["controls"] for text in (control["label"], *control["labels"])]
-            if not PAYLOAD.search(html):
+            if not PAYLOAD.search(html) and "image/svg+xml" not in data:
                 printed += "\n".join([output.get("text", ""), data.get("text/plain", ""), unescape(TAG.sub(" ", html))])
         self.prose += "\n\n" + cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
         self.text += "\n".join((*code, printed))
