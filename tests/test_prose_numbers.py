@@ -79,6 +79,7 @@ WRONG = [
     ("It is $(4, 0) + (0, 2) = (3, 2)$.", shows("", "W[0], W[1] = [4.0, 0.0], [0, 2]")),
     ("It is $(3, 0)$.", shows("", "W[0] = [4.0, 0.0]")),
     ("The score is $4 \\cdot 1 + 1 =$ **5**.", shows("6", "x[5] = 6")),
+    ("It is **4**.", shows("3.54")),
 ]
 
 
@@ -95,6 +96,23 @@ def test_what_does_not(case, tmp_path):
 def test_every_number_in_the_prose_is_backed():
     found = list(faults(PAGES, LISTED))
     assert not found, "\n".join(["", *found])
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("06-self-attention.ipynb", "tensor([3.0, 0.0])  # a pronoun", "tensor([4.0, 0.0])  # a pronoun"),
+        ("06-self-attention.ipynb", "Set the `3`", "Set the `4`"),
+        ("07-multi-head.ipynb", "sqrt3=5.2", "sqrt3=5.3"),
+        ("teaching.md", "the weights 0.72", "the weights 0.75"),
+    ],
+)
+def test_a_wrong_number_in_the_book_is_told(name, before, after, tmp_path):
+    """Controls: each is one edit, as somebody might make it who changes one place and forgets another."""
+    text = (ROOT / "book" / name).read_text(encoding="utf-8")
+    assert text.count(before) == 1
+    (tmp_path / name).write_text(text.replace(before, after), encoding="utf-8")
+    assert list(faults(PAGES | read([tmp_path / name]), LISTED))
 
 
 def test_a_number_by_chance_is_seldom_backed():

@@ -98,7 +98,7 @@ class Section:
             for payload in map(json.loads, PAYLOAD.findall(html)):
                 self.anchors.add(payload.get("name"))
                 exact += [text for control in payload["controls"] for text in (control["label"], *control["labels"])]
-            if not PAYLOAD.search(html):
+            if not PAYLOAD.search(html) and "image/svg+xml" not in data:
                 printed += "\n".join([output.get("text", ""), data.get("text/plain", ""), unescape(TAG.sub(" ", html))])
         self.prose += "\n\n" + cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
         self.text += "\n".join((*code, printed))
@@ -118,13 +118,13 @@ class Claim:
     bare: bool = False
 
     def met_by(self, place: Section) -> bool:
-        """Whether a section shows it; one decimal alone, such as 0.6, is not met by rounding."""
+        """Whether a section shows it; one decimal alone, or a small number by itself, is not rounded."""
         if not isinstance(self.value, Decimal):
             return self.quoted in place.text if self.value is None else self.value in place.rows
-        last = self.value.as_tuple().exponent
-        most = Decimal("0.5").scaleb(last) if last < -1 or abs(self.value) >= 1 else 0
+        last, small = self.value.as_tuple().exponent, self.bare and abs(self.value) < 10
+        most = Decimal("0.5").scaleb(last) if (last < -1 or abs(self.value) >= 1) and not small else 0
         near = {number for number in place.printed if abs(abs(number) - abs(self.value)) <= most}
-        exact = {number for row in place.rows for number in row} if self.bare and abs(self.value) < 10 else place.exact
+        exact = {number for row in place.rows for number in row} if small else place.exact
         near |= {number for number in exact if abs(number) == abs(self.value)}
         return any(number < 0 or self.value >= 0 for number in near)
 
