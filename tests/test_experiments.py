@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from attention import DotProductAttention, NadarayaWatson
-from attention.experiments import gradient, kernel_regression, positions, sequence_to_sequence
+from attention.experiments import gradient, kernel_regression, positions, sequence_to_sequence, widths
 from attention.experiments.gradient import loss_and_gradient
 from attention.experiments.runs import load, save
 from refusals import HERE, mistakes, refuses
@@ -397,6 +397,27 @@ def test_what_can_not_be_run_is_said_at_once(command, capsys, options, message):
     with pytest.raises(SystemExit):
         command(*options)
     assert message in capsys.readouterr().err
+
+
+# Chapter 9's widths over ten draws
+
+
+@pytest.mark.parametrize(("optimizer", "left_out"), widths.WAYS)
+@both_forms
+@pytest.mark.usefixtures("on_the_cpu")
+def test_the_stored_widths_begin_and_end_as_they_would_today(optimizer, left_out, per_key):
+    runs = widths.published(optimizer, left_out=left_out, per_key=per_key)
+    assert [run["seed"] for run in runs] == list(range(10))
+    for run in (runs[0], runs[9]):
+        again = widths.learn(run, torch.device("cpu"), steps=3)
+        for kept in ("losses", "errors"):
+            assert_close(again[kept], run[kept][:4], rtol=0, atol=2e-4)
+    x, y = (points.double() for points in kernel_regression.draw(widths.POINTS, seed=0))
+    last = runs[0]["w"][widths.SHOWN.index(1000)].double()
+    loss, _ = loss_and_gradient(x, y, last, leave_one_out=left_out)
+    assert loss.item() == pytest.approx(runs[0]["losses"][widths.MARKS.index(1000)].item(), abs=2e-4)
+    error = runs[0]["errors"][widths.MARKS.index(1000)].item()
+    assert widths.test_error(x, y, last) == pytest.approx(error, abs=2e-4)
 
 
 # Chapter 10's translators over three seeds
