@@ -49,7 +49,9 @@ def pytest_configure(config):
         fork_kernels()
         return
     tests = Path(__file__).parents[1] / "tests"
-    os.environ["PYTHONSTARTUP"] = str(tests / "lazy.py")  # IPython runs it first
+    os.environ["PYTHONSTARTUP"] = str(
+        tests / "lazy.py"
+    )  # IPython runs it first
     config.option.nbval_cell_timeout = 600  # it is some times slower
 
 

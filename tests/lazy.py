@@ -5,6 +5,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import accelerator  # noqa: E402
+import accelerator
 
 accelerator.refuse_training_elsewhere()
