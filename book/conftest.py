@@ -4,7 +4,6 @@ With ``ATTENTION_DEVICE=lazy``, kernels have the pretended accelerator of tests.
 """
 
 import os
-import tempfile
 import time
 from pathlib import Path
 from queue import Empty
@@ -49,16 +48,10 @@ def pytest_configure(config):
     if os.environ.get("ATTENTION_DEVICE") != "lazy":
         fork_kernels()
         return
-    folder = tempfile.TemporaryDirectory()
-    config.add_cleanup(folder.cleanup)
-    startup = Path(folder.name) / "profile_default" / "startup" / "lazy.py"
-    startup.parent.mkdir(parents=True)
     tests = Path(__file__).parents[1] / "tests"
-    startup.write_text(
-        f"import sys; sys.path.insert(0, {str(tests)!r}); import accelerator",
-        encoding="utf-8",
-    )
-    os.environ["IPYTHONDIR"] = folder.name
+    os.environ["PYTHONSTARTUP"] = str(
+        tests / "lazy.py"
+    )  # IPython runs it first
     config.option.nbval_cell_timeout = 600  # it is some times slower
 
 

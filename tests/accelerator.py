@@ -11,6 +11,7 @@ from functools import partial
 
 import torch
 from torch._C import DispatchKey
+from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 DEVICE = torch.device("lazy", 0)
 MOVES = {"copy_", "_to_copy", "_pack_padded_sequence"}  # these take tensors from both sides
@@ -111,6 +112,19 @@ CHANCE = torch.Generator()
 def manual_seed(seed: int, seed_cpu=torch.manual_seed) -> torch.Generator:
     CHANCE.manual_seed(seed + 1)  # not the numbers that the CPU draws
     return seed_cpu(seed)
+
+
+def refuse_training_elsewhere() -> None:
+    """From now on, a step of an optimiser is an error if one of its parameters lies on another device."""
+
+    def refuse(optimizer, args, kwargs):
+        for group in optimizer.param_groups:
+            for parameter in group["params"]:
+                if parameter.device != DEVICE:
+                    shape, device = tuple(parameter.shape), parameter.device
+                    raise RuntimeError(f"{type(optimizer).__name__} trains a parameter of shape {shape} on {device}")
+
+    register_optimizer_step_pre_hook(refuse)
 
 
 torch.manual_seed = manual_seed

@@ -4,6 +4,7 @@ import itertools
 import re
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 import pytest
 
@@ -54,6 +55,12 @@ def test_drawings_use_the_palette(palette):
     assert hexes(STATIC / "logo.svg") == light
     assert hexes(STATIC / "logo-dark.svg") == dark
     assert hexes(STATIC / "favicon.svg") == light | dark
+
+
+def test_plots_use_the_palette():
+    style = matplotlib.rc_params_from_file(ROOT / "src" / "attention" / "softlookup.mplstyle", fail_on_error=True)
+    cycle = [color.lower() for color in style["axes.prop_cycle"].by_key()["color"]]
+    assert cycle == [COLORS[role][0] for role in ("weights", "query", "key", "value", "muted")]
 
 
 def test_the_palette_is_whole():

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import nbformat
+from IPython.core.inputtransformer2 import TransformerManager
 from nbformat import NotebookNode
 
 from tools.notebooks import BOOK
@@ -69,7 +70,7 @@ def hidden_names(notebook: NotebookNode) -> list[str]:
     for cell in notebook.cells:
         if cell.cell_type != "code" or {"remove-cell", "solution"} & set(cell.metadata.get("tags", ())):
             continue
-        tree = ast.parse(cell.source)
+        tree = ast.parse(TransformerManager().transform_cell(cell.source))  # IPython's lines, such as %config, too
         made = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
         made |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
         made |= {
