@@ -15,8 +15,6 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 
-from tools.kernels import fork_kernels
-
 BOOK = Path(__file__).parent.parent / "book"
 NOTEBOOKS = sorted([*BOOK.glob("*.ipynb"), *BOOK.glob("more/*.ipynb")])
 METADATA = {
@@ -95,9 +93,6 @@ def main(names: list[str]) -> int:
     if missing:
         print(f"There is no notebook {missing[0]}.", file=sys.stderr)
         return 1
-
-    if len(paths) > 1:
-        fork_kernels()
 
     def attempt(path: Path) -> bool:
         try:
