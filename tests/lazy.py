@@ -5,4 +5,4 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import accelerator  # noqa: E402, F401
+import accelerator  # noqa: F401

@@ -25,7 +25,7 @@ def plot(by=0.0, shade=0.5, label="loss"):
     line.set(ylim=(0, 1), title=label)
     weights.pcolormesh([[shade, 1.0], [0.0, 1.0]], cmap="Purples", vmin=0, vmax=1)
     file = io.StringIO()
-    figure.savefig(file, format="svg", metadata={"Date": None})
+    figure.savefig(file, format="svg")
     return file.getvalue()
 
 
@@ -38,6 +38,7 @@ PANELS = {
     "logarithms": (lambda by: curves(X, {"loss": 10 ** (4 * X + by * (X == 0.5))}, y_scale="log"), 4.0),
     "many numbers of curves": (lambda by: curves(np.linspace(0, 1, 900), {"a": np.linspace(by, 1, 900)}), 1.0),
     "tokens": (lambda by: tokens([[0.5 + by, 0.5 - by]], ["a"], ["b", "c"], limits=(0, 1)), 1.0),
+    "weights in steps": (lambda by: tokens(np.full((150, 150), 0.5 + by), range(150), limits=(0, 1)), 1.0),
     "plane": (lambda by: plane({"a": (1.0 + by, 0.0), "b": (2.0, 2.0)}, limits=(-2, 2), x_limits=(-2, 2)), 4.0),
     "flow": (lambda by: flow([[Station("A", [[1.0, 0.5 + by]], digits=3)]]), 1.0),
     "graph": (lambda by: graph("CC", [(0, 0), (1, 0)], [(0, 1)], [[0.5 + by, 0.2], [0.1, 1.0]]), 1.0),
@@ -75,7 +76,7 @@ SAME = {
     ),
     "what is not a number": (page(lambda by: bars([np.nan, 1.0])), page(lambda by: bars([np.nan, 1.0 + 1e-7]))),
     "a plot again": (plot(), plot()),
-    "a third of a point in a plot": (plot(), plot(0.001)),
+    "a fifth of a point in a plot": (plot(), plot(0.001)),
     "one shade of many": (plot(), plot(shade=0.503)),
 }
 OTHER = {

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 # Each cell when it is recorded, and when it is checked.
 CELLS = {
     "imports": ["import matplotlib.pyplot as plt\nfrom attention.explorer import bars, explore"] * 2,
-    "svg": ["%config InlineBackend.figure_format = 'svg'"] * 2,
+    "style": ["%config InlineBackend.figure_format = 'svg'\nplt.style.use('attention.softlookup')"] * 2,
     "right number": ["print(f'root {2**0.5:.6f}')"] * 2,
     "number a rounding away": ["1.414213", "1.414214"],
     "stale number": ["6 * 7", "6 * 8"],
@@ -49,7 +49,7 @@ def passed(folder):
         cell.source = checked
     nbformat.write(changed, folder / "changed.ipynb")
     command = [sys.executable, "-m", "pytest", "--nbval", "--junitxml=results.xml", "changed.ipynb"]
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}", "OMP_NUM_THREADS": "1"}
     subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
     return [len(case) == 0 for case in ElementTree.parse(folder / "results.xml").iter("testcase")]
 

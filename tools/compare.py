@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-SHARE = 0.003  # of a panel's scale
+SHARE = 0.002  # of a panel's scale
 POINTS = 0.5
 SHADE = 2  # of the 255 of red, green or blue
 
@@ -21,6 +21,7 @@ NUMBER = re.compile(r"(?<![\w.])([-−]?\d+(?:\.\d*)?(?:e[+\-−]?\d+)?)(?!\w)")
 EXPLORER = re.compile(r'<script type="application/json">(.*?)</script>(.*?)</attention-explorer>', re.DOTALL)
 CELLS = re.compile(r"(</caption>.*?</table>)", re.DOTALL)
 DRAWN = re.compile(r'( (?:d|points|[xy][12]?)="[^"]*"|translate\([^)]*\)|#[0-9a-f]{6}\b|>[^<]*<)')
+SVG_METADATA = re.compile(r" *<metadata>.*?</metadata>\n", re.DOTALL)  # a date, a version
 HASHED = re.compile(r"\b[mpCh][0-9a-f]{10}\b")  # as matplotlib names markers, clips, collections and hatches
 
 
@@ -139,7 +140,8 @@ def _field(
         if (first != second).any():
             yield "another mask"
     else:
-        yield from _apart(first, second, *_scale(name, panel))
+        step = 1.01 * abs(np.subtract(*old["scale"])) / 254 if "scale" in old else 0.0
+        yield from _apart(first, second, *_scale(name, panel), step)
 
 
 def _words(old: Any, new: Any) -> Iterator[str]:
@@ -161,14 +163,15 @@ def _words(old: Any, new: Any) -> Iterator[str]:
 
 
 def _apart(
-    first: np.ndarray, second: np.ndarray, low: np.ndarray, high: np.ndarray, log: bool = False
+    first: np.ndarray, second: np.ndarray, low: np.ndarray, high: np.ndarray, log: bool = False, step: float = 0.0
 ) -> Iterator[str]:
-    """Where numbers are further apart than a share of a scale's length, or, off the scale, of the way to it."""
+    """Where numbers are further apart than a step, and than a share of a scale, or of the way to it from far off."""
     with np.errstate(all="ignore"):
         if log:
             first, second, low, high = np.log(first), np.log(second), np.log(low), np.log(high)
         off = np.minimum(*(np.maximum(low - each, each - high) for each in (first, second)))
-        near = np.abs(first - second) <= SHARE * np.maximum(high - low, np.where(np.isfinite(off), off, 0))
+        most = SHARE * np.maximum(high - low, np.where(np.isfinite(off), off, 0))
+        near = np.abs(first - second) <= np.maximum(most, step)
     different = ~(near | (first == second) | (np.isnan(first) & np.isnan(second)))
     if different.any():
         one, other = (np.broadcast_to(each, different.shape)[different] for each in (first, second))
@@ -263,4 +266,4 @@ def _plot(reference: str, output: str) -> Iterator[str]:
 
 def _named_in_order(svg: str) -> str:
     names: dict[str, str] = {}
-    return HASHED.sub(lambda found: names.setdefault(found[0], f"name-{len(names)}"), svg)
+    return HASHED.sub(lambda found: names.setdefault(found[0], f"name-{len(names)}"), SVG_METADATA.sub("", svg))
