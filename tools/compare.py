@@ -1,108 +1,269 @@
-"""Whether an output is still what it was: numbers to a tolerance, pictures by their pixels, all else exactly."""
+"""Whether an output is what it was, to who reads it: on another processor last digits differ, and nothing else may.
+
+A printed number may differ by one in its last place, a whole one not at all. What a figure draws may differ by a small
+share of its panel's scale, a plot by half a point and by a shade that no eye tells from the next. All else is compared
+letter by letter.
+"""
 
 import base64
-import io
-import math
+import json
 import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
-from PIL import Image
 
-RELATIVE = 1e-4
-PIXEL_DIFFERENCE = 16
-PIXELS = 10
+SHARE = 0.002  # of a panel's scale
+POINTS = 0.5
+SHADE = 2  # of the 255 of red, green or blue
 
-PNG = base64.b64encode(b"\x89PNG\r\n").decode()[:6]
-QUOTE = '(?:"|&quot;)'
-PACKED = f"(?:f[248]|u1):[A-Za-z0-9+/=]*(?:{QUOTE},{QUOTE}zeros{QUOTE}:{QUOTE}[A-Za-z0-9+/=]+)?"
-NUMBER = r"(?<![\w+/])-?\d+(?:\.\d*)?(?:e[+-]?\d+)?(?![\w+/])"
-PIECES = re.compile(f"({PACKED}|{NUMBER})")
+NUMBER = re.compile(r"(?<![\w.])([-−]?\d+(?:\.\d*)?(?:e[+\-−]?\d+)?)(?!\w)")
+EXPLORER = re.compile(r'<script type="application/json">(.*?)</script>(.*?)</attention-explorer>', re.DOTALL)
+CELLS = re.compile(r"(</caption>.*?</table>)", re.DOTALL)
+DRAWN = re.compile(r'( (?:d|points|[xy][12]?)="[^"]*"|translate\([^)]*\)|#[0-9a-f]{6}\b|>[^<]*<)')
+SVG_METADATA = re.compile(r" *<metadata>.*?</metadata>\n", re.DOTALL)  # a date, a version
+HASHED = re.compile(r"\b[mpCh][0-9a-f]{10}\b")  # as matplotlib names markers, clips, collections and hatches
 
 
-class Output(str):
-    """An output that equals another where :func:`same` finds nothing different."""
+def differences(references: Iterable[dict], outputs: Iterable[dict], skip: Collection[str] = ()) -> list[str]:
+    """What differs between a cell's committed outputs and its new ones, in lines; some kinds of output are skipped."""
+    old, new = (
+        [part for output in each for part in _parts(output) if part[0] not in skip] for each in (references, outputs)
+    )
+    kinds, found = ([kind for kind, _ in parts] for parts in (old, new))
+    if kinds != found:
+        return [f"the outputs were {', '.join(kinds) or 'none'} and are {', '.join(found) or 'none'}"]
+    pairs = ((kind, difference(one, other)) for (kind, one), (_, other) in zip(old, new, strict=True))
+    return [f"{kind}: {line}" for kind, line in pairs if line]
 
-    __hash__ = str.__hash__
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, str) and same(str(self), str(other))
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
+def _parts(output: dict) -> list[tuple[str, str]]:
+    if output["output_type"] == "stream":
+        return [(output["name"], output["text"])]
+    if output["output_type"] == "error":
+        return [(output["ename"], output["evalue"])]
+    return sorted(output["data"].items())
 
 
 def same(reference: str, output: str) -> bool:
-    """Compare a committed output with a new one; base64 PNGs as pictures, anything else as text with numbers."""
+    """Whether a committed output and a new one are the same, so far as a reader can tell."""
+    return not difference(reference, output)
+
+
+def difference(reference: str, output: str) -> str:
+    """The first thing in which a new output differs from the committed one, in a line; empty where there is none."""
     if reference == output:
+        return ""
+    if reference.startswith("<?xml") and output.startswith("<?xml"):
+        return next(_plot(reference, output), "")
+    references, outputs = EXPLORER.split(reference), EXPLORER.split(output)
+    if len(references) != len(outputs):
+        return f"{len(references) // 3} explorers were {len(outputs) // 3}"
+    for part, (old, new) in enumerate(zip(references, outputs, strict=True)):
+        if part % 3 == 1:
+            payload = json.loads(old)
+            found = next(_figure(payload, json.loads(new)), "")
+        elif part % 3 == 2:
+            found = next(_tables(old, new, [ends for panel in payload["panels"] for ends in _tables_ends(panel)]), "")
+        else:
+            found = next(_text(old, new), "")
+        if found:
+            return found
+    return ""
+
+
+def _text(reference: str, output: str, ends: Sequence[float] = ()) -> Iterator[str]:
+    """Words, and numbers to one in the last place, or to a share of a scale between two ends."""
+    old, new = NUMBER.split(reference), NUMBER.split(output)
+    if len(old) != len(new):
+        yield f"{reference[:200]!r} is now {output[:200]!r}"
+        return
+    for part, (one, other) in enumerate(zip(old, new, strict=True)):
+        if one != other and not (part % 2 and _same_number(one, other, ends)):
+            yield f"{''.join(old[:part])[-40:]}{one!r} is now {other!r}"
+
+
+def _same_number(reference: str, output: str, ends: Sequence[float]) -> bool:
+    texts = [text.replace("−", "-") for text in (reference, output)]
+    one, other = map(float, texts)
+    if ends and not list(_apart(np.array(one), np.array(other), *map(np.array, ends))):
         return True
-    if reference.startswith(PNG) and output.startswith(PNG):
-        return _same_picture(reference, output)
-    references, outputs = PIECES.split(reference), PIECES.split(output)
-    return len(references) == len(outputs) and all(map(_same_piece, references, outputs))
-
-
-def _same_piece(reference: str, output: str) -> bool:
-    if reference == output:
-        return True
-    if re.fullmatch(PACKED, reference) and re.fullmatch(PACKED, output):
-        return _same_packed(reference, output)
-    if re.fullmatch(NUMBER, reference) and re.fullmatch(NUMBER, output):
-        return _same_number(reference, output)
-    return False
-
-
-def _same_number(reference: str, output: str) -> bool:
-    """Whole numbers exactly; others to 1e-4 of their size, or to one in the last of four or more decimals."""
-    if reference.lstrip("-").isdigit() and output.lstrip("-").isdigit():
-        return False  # not the same text
-    places = _last_place(reference), _last_place(output)
-    last_place = 1.001 * max(places) if all(places) else 0.0
-    return math.isclose(float(reference), float(output), rel_tol=RELATIVE, abs_tol=last_place)
+    return abs(one - other) <= 1.001 * min(map(_last_place, texts))
 
 
 def _last_place(number: str) -> float:
-    """What one in a number's last decimal is worth; 0 when it has fewer than four."""
+    """What one in a number's last decimal is worth; nothing where it has none."""
     digits, _, exponent = number.partition("e")
     decimals = len(digits.partition(".")[2])
-    return 10.0 ** (int(exponent or 0) - decimals) if decimals >= 4 else 0.0
+    return 10.0 ** (int(exponent or 0) - decimals) if decimals else 0.0
 
 
-def _same_packed(reference: str, output: str) -> bool:
-    """Numbers as the explorer packs them, to 1e-4 of their own size or 1e-6 of the largest; coarse ones to a step."""
-    kind = reference[:2]
-    if output[:2] != kind:
-        return False
-    first, second = _unpack(reference), _unpack(output)
-    if abs(len(first) - len(second)) >= 8:
-        return False
-    length = max(len(first), len(second))
-    first, second = (np.pad(numbers, (0, length - len(numbers)), constant_values=0) for numbers in (first, second))
+def _tables(reference: str, output: str, scales: list[Sequence[float]]) -> Iterator[str]:
+    """The plain tables of a figure's first state: cells as the panels draw them, everything else as text."""
+    old, new = CELLS.split(reference), CELLS.split(output)
+    if len(old) != len(new) or len(old) // 2 != len(scales):
+        yield f"{len(old) // 2} tables are now {len(new) // 2}"
+        return
+    for part, (one, other) in enumerate(zip(old, new, strict=True)):
+        yield from _text(one, other, scales[part // 2] if part % 2 else ())
+
+
+def _figure(reference: dict[str, Any], output: dict[str, Any]) -> Iterator[str]:
+    """An explorer's words, and the numbers of each panel in every state, from which follows where a control is idle."""
+    counts = [len(control["states"]) for control in reference["controls"]]
+    old, new = ({**payload, "panels": [], "idle": {}} for payload in (reference, output))
+    yield from _words(old, new)
+    if len(reference["panels"]) != len(output["panels"]):
+        yield "another number of panels"
+        return
+    for number, (old, new) in enumerate(zip(reference["panels"], output["panels"], strict=True), start=1):
+        if [old["kind"], old.get("group"), *old["fields"]] != [new["kind"], new.get("group"), *new["fields"]]:
+            yield f"panel {number} is of another kind"
+            return
+        for name, field in old["fields"].items():
+            for found in _field(name, field, new["fields"][name], counts, old):
+                yield f"panel {number} ({old['kind']}), {name}: {found}"
+
+
+def _field(
+    name: str, old: dict[str, Any], new: dict[str, Any], counts: list[int], panel: dict[str, Any]
+) -> Iterator[str]:
+    """What a panel has under a name, in every state."""
+    first, second = _unpacked(old, counts), _unpacked(new, counts)
+    if old.get("shape") != new.get("shape") or ("bits" in old) != ("bits" in new):
+        yield "another shape"
+    elif "items" in old:
+        pairs = {(json.dumps(one), json.dumps(other)) for one, other in np.broadcast(first, second)}
+        for pair in pairs:
+            yield from _words(*map(json.loads, pair))
+    elif "bits" in old:
+        if (first != second).any():
+            yield "another mask"
+    else:
+        step = 1.01 * abs(np.subtract(*old["scale"])) / 254 if "scale" in old else 0.0
+        yield from _apart(first, second, *_scale(name, panel), step)
+
+
+def _words(old: Any, new: Any) -> Iterator[str]:
+    """Words, and the numbers among them: those with a point to a share of their list's range, or of their own size."""
+    if isinstance(old, str) and isinstance(new, str):
+        yield from _text(old, new)
+    elif isinstance(old, dict) and isinstance(new, dict) and [*old] == [*new]:
+        yield from _words([*old.values()], [*new.values()])
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        if old and all(isinstance(each, float) for each in old + new):
+            yield from _apart(np.array(old), np.array(new), *_ends(old if np.ptp(old) else [0.0, *np.abs(old)]))
+        else:
+            for one, other in zip(old, new, strict=True):
+                yield from _words(one, other)
+    elif isinstance(old, float) and isinstance(new, float):
+        yield from _words([old], [new])
+    elif old != new:
+        yield f"{old!r} is now {new!r}"
+
+
+def _apart(
+    first: np.ndarray, second: np.ndarray, low: np.ndarray, high: np.ndarray, log: bool = False, step: float = 0.0
+) -> Iterator[str]:
+    """Where numbers are further apart than a step, and than a share of a scale, or of the way to it from far off."""
+    with np.errstate(all="ignore"):
+        if log:
+            first, second, low, high = np.log(first), np.log(second), np.log(low), np.log(high)
+        off = np.minimum(*(np.maximum(low - each, each - high) for each in (first, second)))
+        most = SHARE * np.maximum(high - low, np.where(np.isfinite(off), off, 0))
+        near = np.abs(first - second) <= np.maximum(most, step)
+    different = ~(near | (first == second) | (np.isnan(first) & np.isnan(second)))
+    if different.any():
+        one, other = (np.broadcast_to(each, different.shape)[different] for each in (first, second))
+        yield f"{one[0]:.6g} is now {other[0]:.6g} ({different.sum()} of {different.size} numbers)"
+
+
+def _scale(name: str, panel: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, bool]:
+    """The ends of what a field is drawn on, and whether by logarithms."""
+    words = {each: field["items"] for each, field in panel["fields"].items() if "items" in field}
+    if panel["kind"] == "flow":
+        station = int(name.split("_")[0])
+        return *_ends([limits[station] for limits in words["limits"]]), False
+    if panel["kind"] == "plane":
+        if name.startswith("joins"):
+            return np.array(0.0), np.array(max(words["most"]) or 1.0), False
+        return *np.transpose([_ends(words["x_limits"]), _ends(words["limits"])]), False
+    if panel["kind"] == "curves":
+        across = name.startswith(("x", "points_x", "moments"))
+        limits, scale = ("x_limits", "x_scale") if across else ("limits", "y_scale")
+        return *_ends(words[limits]), words[scale][0] == "log"
+    return *_ends(words["limits"]), False
+
+
+def _ends(limits: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The lowest and the highest of some limits."""
+    return np.min(limits), np.max(limits)
+
+
+def _tables_ends(panel: dict[str, Any]) -> list[Sequence[float]]:
+    """The ends of the scale of each of a panel's plain tables."""
+    limits = panel["fields"].get("limits", {"items": []})["items"]
+    if panel["kind"] == "flow":
+        return [_ends(station) for station in np.swapaxes(limits, 0, 1)]
+    return [_ends(limits)] if panel["kind"] != "diagram" else []
+
+
+def _unpacked(field: dict[str, Any], counts: list[int]) -> np.ndarray:
+    """A field along every control, with one place along those that it doesn't depend on."""
+    states = [count if axis in field["over"] else 1 for axis, count in enumerate(counts)]
+    if "items" in field:
+        found = np.empty(len(field["items"]), dtype=object)
+        found[:] = field["items"]
+        return found.reshape(states)
+    shape = [*states, *field["shape"]]
+    size = int(np.prod(shape))
+    if "bits" in field:
+        return np.unpackbits(_bytes(field["bits"]), bitorder="little")[:size].astype(bool).reshape(shape)
+    kind, _, packed = field["numbers"].partition(":")
+    found = np.frombuffer(_bytes(packed), f"<{kind}").astype(float)
     if kind == "u1":
-        return bool((np.abs(first - second) <= 1).all())
-    relative = 1e-3 if kind == "f2" else RELATIVE
-    largest = np.abs(first[np.isfinite(first)]).max(initial=0.0)
-    return np.allclose(first, second, rtol=relative, atol=1e-6 * largest, equal_nan=True)
+        low, high = field["scale"]
+        found = low + found / 254 * (high - low)
+    if "zeros" in field:
+        zeros = np.unpackbits(_bytes(field["zeros"]), bitorder="little")[:size] == 1
+        found, kept = np.zeros(size), found
+        found[~zeros] = kept
+    return found.reshape(shape)
 
 
-def _unpack(packed: str) -> np.ndarray:
-    """The numbers, with the zeros that are marked in bits, whose last byte may mark some too many."""
-    numbers, *zeros = re.split(f"{QUOTE},{QUOTE}zeros{QUOTE}:{QUOTE}", packed)
-    found = np.frombuffer(base64.b64decode(numbers[3:]), f"<{numbers[:2]}").astype(float)
-    if not zeros:
-        return found
-    zero = np.unpackbits(np.frombuffer(base64.b64decode(zeros[0]), "u1"), bitorder="little")
-    places = np.flatnonzero(zero == 0)[: len(found)]
-    whole = np.zeros(max(len(zero) - 7, int(places.max(initial=-1)) + 1))
-    whole[places] = found
-    return whole
+def _bytes(text: str) -> np.ndarray:
+    return np.frombuffer(base64.b64decode(text), "u1")
 
 
-def _same_picture(reference: str, output: str) -> bool:
-    """Pictures of one size, all but a few pixels of which are of nearly one colour."""
-    first, second = (
-        np.asarray(Image.open(io.BytesIO(base64.b64decode(text))).convert("RGBA"), dtype=int)
-        for text in (reference, output)
-    )
-    if first.shape != second.shape:
-        return False
-    return bool((np.abs(first - second).max(axis=-1) > PIXEL_DIFFERENCE).sum() <= PIXELS)
+def _plot(reference: str, output: str) -> Iterator[str]:
+    """A plot of matplotlib as SVG: places, colours and words; names that are hashes only by their order."""
+    old, new = (DRAWN.split(_named_in_order(svg)) for svg in (reference, output))
+    if len(old) != len(new):
+        yield "another number of parts in a plot"
+        return
+    for part, (one, other) in enumerate(zip(old, new, strict=True)):
+        if one == other:
+            continue
+        if part % 2 and one[0] == other[0] == ">":
+            yield from _text(one, other)
+        elif part % 2 and one[0] == other[0] == "#":
+            if (
+                np.abs(
+                    np.subtract(*(np.frombuffer(bytes.fromhex(each[1:]), "u1").astype(int) for each in (one, other)))
+                ).max()
+                > SHADE
+            ):
+                yield f"the colour {one} is now {other}"
+        else:
+            places = [np.array(NUMBER.findall(each), dtype=float) for each in (one, other)]
+            if (
+                NUMBER.sub("", one) != NUMBER.sub("", other)
+                or not part % 2
+                or np.abs(places[0] - places[1]).max() >= POINTS
+            ):
+                yield f"in a plot, {one[:60]!r} is now {other[:60]!r}"
+
+
+def _named_in_order(svg: str) -> str:
+    names: dict[str, str] = {}
+    return HASHED.sub(lambda found: names.setdefault(found[0], f"name-{len(names)}"), SVG_METADATA.sub("", svg))

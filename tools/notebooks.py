@@ -4,7 +4,6 @@ Usage: ``python -m tools.notebooks [NOTEBOOK …]``.
 """
 
 import os
-import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
@@ -15,7 +14,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 
-from tools.kernels import fork_kernels
+from tools.compare import SVG_METADATA
 
 BOOK = Path(__file__).parent.parent / "book"
 NOTEBOOKS = sorted([*BOOK.glob("*.ipynb"), *BOOK.glob("more/*.ipynb")])
@@ -27,7 +26,6 @@ CELL_METADATA = ("mystnb", "tags")
 # As Colab and JupyterLab say what the tag says to the page.
 FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}
 SVG = "image/svg+xml"
-SVG_METADATA = re.compile(r" *<metadata>.*?</metadata>\n", re.DOTALL)  # a date, a version
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 TIMEOUT = 120
 
@@ -95,9 +93,6 @@ def main(names: list[str]) -> int:
     if missing:
         print(f"There is no notebook {missing[0]}.", file=sys.stderr)
         return 1
-
-    if len(paths) > 1:
-        fork_kernels()
 
     def attempt(path: Path) -> bool:
         try:
