@@ -10,7 +10,7 @@ from typing import NamedTuple
 import nbformat
 from nbformat import NotebookNode
 
-from tools import lecture, workload
+from tools import workload
 from tools.sections import formula
 
 CHAPTER = re.compile(r"book/(\d\d)-[\w-]+")
@@ -41,11 +41,17 @@ def add_to_context(app, pagename, templatename, context, doctree) -> None:
         context["card"] = card(nbformat.read(Path(app.srcdir, f"{following}.ipynb"), as_version=4))
 
 
+def question(notebook: NotebookNode) -> str:
+    """What a chapter asks: the first bold sentence of its first cell that ends in a question mark."""
+    bold = " ".join(notebook.cells[0].source.split()).split("**")[1::2]
+    return next((part for part in bold if part.endswith("?")), "")
+
+
 def card(notebook: NotebookNode) -> Card:
     """What a chapter's notebook says of itself: title, question, minutes."""
     title = notebook.cells[0].source.splitlines()[0].removeprefix("# ")
     minutes = workload.count(notebook).lecture
-    return Card(plain(title), plain(lecture.question(notebook)), minutes)
+    return Card(plain(title), plain(question(notebook)), minutes)
 
 
 def plain(text: str) -> str:
