@@ -13,7 +13,7 @@ import torch
 
 ROOT = Path(__file__).parent.parent
 BOOK = ROOT / "book"
-DEVICE = re.compile(r"^device = default_device\(.*?\)", re.MULTILINE)
+DEVICE = re.compile(r"^device = (?:attention\.)?default_device\(.*?\)", re.MULTILINE)
 TRAINS = re.compile(r"\btorch\.optim\.|\battention\.train\(|\bexperiment\.learn\(\w")
 
 
