@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
-from attention.arguments import check_choice, check_count, check_function, check_matrix, shapes
+from attention.arguments import check_choice, check_count
 from attention.cache import KeyValueCache
 from attention.modules import Attend, MultiHeadAttention, ProcessHeads
 
@@ -25,8 +25,7 @@ class FeedForward(nn.Module):
         activation: a function of each number: ``nn.functional.gelu``, ``torch.relu``, ….
 
     Raises:
-        TypeError: a count is not an integer, or the activation is not a function.
-        ValueError: a count is not positive.
+        TypeError, ValueError: a count is not an integer, or not positive.
 
     Source: Vaswani et al. (2017), section 3.3.
 
@@ -45,18 +44,12 @@ class FeedForward(nn.Module):
         check_count("embed_dim", embed_dim, least=1)
         hidden_dim = 4 * embed_dim if hidden_dim is None else hidden_dim
         check_count("hidden_dim", hidden_dim, least=1)
-        check_function("activation", activation, "torch.relu")
         self.up = nn.Linear(embed_dim, hidden_dim)
         self.down = nn.Linear(hidden_dim, embed_dim)
         self.activation = activation
 
     def forward(self, x: Tensor) -> Tensor:
-        """(…, L, E) → (…, L, E).
-
-        Raises:
-            TypeError, ValueError: x is not a floating-point tensor of this width.
-        """
-        check_matrix("x", x, self.up.in_features)
+        """(…, L, E) → (…, L, E)."""
         hidden = self.activation(self.up(x))  # (…, L, F)
         return self.down(hidden)  # (…, L, E)
 
@@ -134,9 +127,6 @@ class Block(nn.Module):
         key_mask: Tensor | None = None,
         cache: KeyValueCache | None = None,
         positions: Tensor | None = None,
-        query: Tensor | None = None,
-        key: Tensor | None = None,
-        value: Tensor | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Attend, then apply the feed-forward layer.
 
@@ -150,27 +140,18 @@ class Block(nn.Module):
             key_mask: bool (B, S), True = may attend: hides padding.
             cache: what the block keeps of earlier tokens, as in :class:`attention.MultiHeadAttention`.
             positions: where the tokens stand, (L,) or (B, L), for a block with ``process_heads``.
-            query: (B, L, E), from which the queries are made in place of x. To take an earlier head away from the
-                queries alone, pass what x would be without that head.
-            key: (B, L, E), likewise for the keys.
-            value: (B, L, E), likewise for the values.
 
         Returns:
             output (B, L, E), and the weights (B, H, L, S) from before dropout, or None.
 
         Raises:
-            TypeError, ValueError: as :class:`attention.MultiHeadAttention`; also if query, key or value has another
-                shape than x.
+            TypeError, ValueError: as :class:`attention.MultiHeadAttention`.
         """
-        check_matrix("x", x, self.attend.embed_dim)
-        for name, tensor in (("query", query), ("key", key), ("value", value)):
-            if tensor is not None and tensor.shape != x.shape:
-                raise ValueError(f"{name} must have the shape of x, found {shapes(x=x, **{name: tensor})}")
-        normed = self.before_attend(x)  # (B, L, E), and so are all that follow
+        own = self.before_attend(x)  # (B, L, E), and so are all that follow
         attended, weights = self.attend(
-            normed if query is None else self.before_attend(query),
-            normed if key is None else self.before_attend(key),
-            normed if value is None else self.before_attend(value),
+            own,
+            own,
+            own,
             attn_mask,
             is_causal=is_causal,
             need_weights=need_weights,
@@ -267,8 +248,6 @@ class DecoderBlock(Block):
         Raises:
             TypeError, ValueError: as :class:`attention.MultiHeadAttention`.
         """
-        check_matrix("x", x, self.attend.embed_dim)
-        check_matrix("memory", memory, self.cross_attend.embed_dim)
         own = self.before_attend(x)  # (B, L, E)
         attended, _ = self.attend(own, own, own, attn_mask, is_causal=is_causal, key_mask=key_mask, cache=cache)
         x = self.after_attend(x + self.dropout(attended))
