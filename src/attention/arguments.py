@@ -113,7 +113,7 @@ def extremes(tensor: Tensor) -> list | None:
     if torch.compiler.is_compiling() or torch.jit.is_tracing() or not tensor.numel():
         return None
     try:
-        return torch.stack(tensor.aminmax()).tolist()  # an accelerator is waited for once
+        return [int(number) for number in tensor.aminmax()]
     except RuntimeError:
         return None
 

@@ -54,7 +54,20 @@ class FeedForward(nn.Module):
         return self.down(hidden)  # (…, L, E)
 
 
-class Block(nn.Module):
+class _Residual(nn.Module):
+    """What both blocks have: layers that each add to what they were given, the feed-forward layer last."""
+
+    def _add_feed_forward(self, embed_dim: int, feed_forward: MakeLayer, before: MakeLayer, after: MakeLayer) -> None:
+        check_factory("feed_forward", feed_forward, "FeedForward")
+        self.feed_forward = feed_forward(embed_dim)
+        self.before_feed_forward, self.after_feed_forward = before(embed_dim), after(embed_dim)
+
+    def _add(self, x: Tensor, found: Tensor, norm: nn.Module) -> Tensor:
+        dropout = self.dropout
+        return norm(x + (dropout(found) if dropout.p else found))
+
+
+class Block(_Residual):
     """One block of a Transformer: self-attention, then a feed-forward layer, each added to what it was given.
 
     Pre-norm normalises what each of the two reads, ``x + layer(norm(x))``; post-norm normalises the sum,
@@ -161,22 +174,13 @@ class Block(nn.Module):
             query_positions=positions,
             key_positions=positions,
         )
-        x = self.after_attend(x + self.dropout(attended))
-        return self._feed_forward(x), weights
-
-    def _add_feed_forward(self, embed_dim: int, feed_forward: MakeLayer, before: MakeLayer, after: MakeLayer) -> None:
-        check_factory("feed_forward", feed_forward, "FeedForward")
-        self.feed_forward = feed_forward(embed_dim)
-        self.before_feed_forward, self.after_feed_forward = before(embed_dim), after(embed_dim)
-
-    def _feed_forward(self, x: Tensor) -> Tensor:
-        if self.feed_forward is None:
-            return x
-        update = self.feed_forward(self.before_feed_forward(x))
-        return self.after_feed_forward(x + self.dropout(update))
+        x = self._add(x, attended, self.after_attend)
+        if self.feed_forward is not None:
+            x = self._add(x, self.feed_forward(self.before_feed_forward(x)), self.after_feed_forward)
+        return x, weights
 
 
-class DecoderBlock(Block):
+class DecoderBlock(_Residual):
     """One block of a decoder: as :class:`Block`, with cross-attention to an encoder's output, the memory, in between.
 
     Args:
@@ -209,8 +213,11 @@ class DecoderBlock(Block):
         norm_layer: MakeLayer = nn.LayerNorm,
         dropout: float = 0.0,
     ) -> None:
-        super().__init__(embed_dim, num_heads, norm, feed_forward=None, norm_layer=norm_layer, dropout=dropout)
+        super().__init__()
         before, after = _before_and_after(norm, norm_layer)
+        self.attend = MultiHeadAttention(embed_dim, num_heads, dropout)
+        self.before_attend, self.after_attend = before(embed_dim), after(embed_dim)
+        self.dropout = nn.Dropout(dropout)
         self.cross_attend = MultiHeadAttention(embed_dim, num_heads, dropout)
         self.before_cross_attend, self.after_cross_attend = before(embed_dim), after(embed_dim)
         self._add_feed_forward(embed_dim, feed_forward, before, after)
@@ -250,13 +257,13 @@ class DecoderBlock(Block):
         """
         own = self.before_attend(x)  # (B, L, E)
         attended, _ = self.attend(own, own, own, attn_mask, is_causal=is_causal, key_mask=key_mask, cache=cache)
-        x = self.after_attend(x + self.dropout(attended))
+        x = self._add(x, attended, self.after_attend)
         query = self.before_cross_attend(x)
         attended, weights = self.cross_attend(
             query, memory, memory, memory_mask, need_weights=need_weights, key_mask=memory_key_mask
         )
-        x = self.after_cross_attend(x + self.dropout(attended))
-        return self._feed_forward(x), weights
+        x = self._add(x, attended, self.after_cross_attend)
+        return self._add(x, self.feed_forward(self.before_feed_forward(x)), self.after_feed_forward), weights
 
 
 def _before_and_after(norm: str, norm_layer: MakeLayer) -> tuple[MakeLayer, MakeLayer]:

@@ -56,28 +56,35 @@ class KeyValueCache:
             raise ValueError(f"value must have one row for each key, found {shapes(key=key, value=value)}")
         if self._kept is None:
             self._kept = key.narrow(-2, 0, 0), value.narrow(-2, 0, 0)
-        (kept_key, kept_value), start = self._kept, self._length
-        _check_fit(kept_key, key)
-        _check_fit(kept_value, value)
+        kept_key, kept_value = self._kept
+        if _kind(key, value) != _kind(kept_key, kept_value):
+            found = f"kept {_kind(kept_key, kept_value)}, new {_kind(key, value)}"
+            raise ValueError(f"a cache is for one text, or one batch: make another for this one, found {found}")
+        start = self._length
         self._length = stop = start + key.size(-2)
-        key, value = self._kept = _append(kept_key, key, start), _append(kept_value, value, start)
-        return key.narrow(-2, 0, stop), value.narrow(-2, 0, stop)
+        if torch.is_grad_enabled():  # what a backward pass may need is never written to
+            self._kept = (
+                torch.cat([kept_key[..., :start, :], key], -2),
+                torch.cat([kept_value[..., :start, :], value], -2),
+            )
+            return self._kept
+        if stop > kept_key.size(-2):
+            self._kept = kept_key, kept_value = (
+                _with_room(kept_key, start, 2 * stop),
+                _with_room(kept_value, start, 2 * stop),
+            )
+        kept_key.narrow(-2, start, stop - start).copy_(key)
+        kept_value.narrow(-2, start, stop - start).copy_(value)
+        return kept_key.narrow(-2, 0, stop), kept_value.narrow(-2, 0, stop)
 
 
-def _append(kept: Tensor, new: Tensor, start: int) -> Tensor:
-    """The kept rows with the new ones behind them, and room for as many again: each is copied about once."""
-    if torch.is_grad_enabled():  # what a backward pass may need is never written to
-        return torch.cat([kept.narrow(-2, 0, start), new], dim=-2)
-    stop = start + new.size(-2)
-    if stop > kept.size(-2):
-        room = kept.new_empty(*kept.shape[:-2], 2 * stop, kept.size(-1))
-        room.narrow(-2, 0, start).copy_(kept.narrow(-2, 0, start))
-        kept = room
-    kept.narrow(-2, start, new.size(-2)).copy_(new)
-    return kept
+def _with_room(kept: Tensor, length: int, room: int) -> Tensor:
+    """The rows in a tensor with room for as many again, so that each is copied about once."""
+    larger = kept.new_empty(*kept.shape[:-2], room, kept.size(-1))
+    larger[..., :length, :] = kept[..., :length, :]
+    return larger
 
 
-def _check_fit(kept: Tensor, new: Tensor) -> None:
-    if kept.shape[:-2] != new.shape[:-2] or kept.size(-1) != new.size(-1) or kept.dtype != new.dtype:
-        found = f"kept {tuple(kept.shape)} of {kept.dtype}, new {tuple(new.shape)} of {new.dtype}"
-        raise ValueError(f"a cache is for one text, or one batch: make another for this one, found {found}")
+def _kind(key: Tensor, value: Tensor) -> tuple:
+    """What stays when there are more rows: (B, H), and the widths and dtypes of both."""
+    return *key.shape[:-2], key.size(-1), value.size(-1), key.dtype, value.dtype

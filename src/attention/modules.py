@@ -91,9 +91,10 @@ class MultiHeadAttention(nn.Module):
                 raise TypeError(f"{name} must be a function, found {function!r}")
         self.embed_dim = embed_dim
         self.num_heads, self.num_key_value_heads = num_heads, num_key_value_heads
+        self.head_dim = embed_dim // num_heads
         self.dropout = dropout
         self.process_heads, self.kernel = process_heads, attend
-        key_dim = embed_dim // num_heads * num_key_value_heads
+        key_dim = self.head_dim * num_key_value_heads
         self.q_proj = nn.Linear(embed_dim, embed_dim, bias)
         self.k_proj = nn.Linear(embed_dim, key_dim, bias)
         self.v_proj = nn.Linear(embed_dim, key_dim, bias)
@@ -156,27 +157,26 @@ class MultiHeadAttention(nn.Module):
         self._check_inputs(query, key, value)
         check_flags(is_causal=is_causal, need_weights=need_weights)
         kept = 0 if cache is None else len(cache)
-        B, L, S = query.size(0), query.size(1), kept + key.size(1)
-        weights_shape = B, self.num_heads, L, S
-        mask = with_keys(of_heads(attn_mask, weights_shape), key_mask, weights_shape)
-        if attn_bias is not None:
-            self._check_bias(attn_bias, weights_shape)
+        H, D = self.num_heads, self.head_dim
+        B, L, new = query.size(0), query.size(1), key.size(1)
+        S = kept + new
+        mask = self._check_masks(attn_mask, attn_bias, key_mask, (B, H, L, S))
         if kept and kept + 1 >= S:
             is_causal = False  # a last query alone sees all that there is
         in_kernel = is_causal and not kept and self.kernel is None and mask is None and attn_bias is None
         if is_causal and not in_kernel:
-            mask = with_causal(mask, weights_shape, kept, device=query.device)
+            mask = with_causal(mask, (L, S), kept, device=query.device)
         places = self._positions("query_positions", query_positions, query, kept)
         key_places = self._positions("key_positions", key_positions, key, kept)
-        q = self._split(self.q_proj(query), self.num_heads)  # (B, H, L, D)
-        k = self._split(self.k_proj(key), self.num_key_value_heads)  # (B, its heads, S, D)
-        v = self._split(self.v_proj(value), self.num_key_value_heads)
-        if self.process_heads is not None:
+        q = self.q_proj(query).view(B, L, H, D).transpose(1, 2)  # (B, H, L, D)
+        k = self.k_proj(key).view(B, new, self.num_key_value_heads, D).transpose(1, 2)  # (B, its heads, S, D)
+        v = self.v_proj(value).view(B, new, self.num_key_value_heads, D).transpose(1, 2)
+        if places is not None:
             q, k = self._process(q, k, places, key_places)
         if cache is not None:
             k, v = cache.update(k, v)
-        if self.num_key_value_heads < self.num_heads:
-            k, v = (each.repeat_interleave(self.num_heads // each.size(1), dim=1) for each in (k, v))  # (B, H, S, D)
+        if self.num_key_value_heads < H:
+            k, v = (each.repeat_interleave(H // each.size(1), dim=1) for each in (k, v))  # (B, H, S, D)
         if self.kernel is not None:
             heads, weights = self._attend(q, k, v, mask, attn_bias, need_weights)
         else:
@@ -222,14 +222,17 @@ class MultiHeadAttention(nn.Module):
             found = shapes(query=query, key=key, value=value)
             raise ValueError(f"query, key and value must be (B, length, width) with the same B, found {found}")
 
-    def _check_bias(self, attn_bias: Tensor, weights_shape: tuple[int, ...]) -> None:
-        check_bias(attn_bias, weights_shape)
-        B, H = weights_shape[:2]
-        if attn_bias.dim() == 3 and attn_bias.size(0) == B == H > 1:
-            raise ValueError(
-                f"attn_bias of shape {tuple(attn_bias.shape)} may be one per batch row or one per head here: "
-                "pass attn_bias.unsqueeze(1) or attn_bias.unsqueeze(0)"
-            )
+    def _check_masks(self, attn_mask, attn_bias, key_mask, weights_shape: tuple[int, ...]) -> Tensor | None:
+        """Raise unless each fits the weights in one sense only; return one mask of both."""
+        if attn_bias is not None:
+            check_bias(attn_bias, weights_shape)
+            B, H = weights_shape[:2]
+            if attn_bias.dim() == 3 and attn_bias.size(0) == B == H > 1:
+                raise ValueError(
+                    f"attn_bias of shape {tuple(attn_bias.shape)} may be one per batch row or one per head here: "
+                    "pass attn_bias.unsqueeze(1) or attn_bias.unsqueeze(0)"
+                )
+        return with_keys(of_heads(attn_mask, weights_shape), key_mask, weights_shape)
 
     def _process(self, q: Tensor, k: Tensor, places: Tensor, key_places: Tensor) -> tuple[Tensor, Tensor]:
         """Have ``process_heads`` change queries and keys, and raise if it exchanges rows and heads.
@@ -268,12 +271,6 @@ class MultiHeadAttention(nn.Module):
             return torch.arange(kept, kept + tokens.size(1), device=tokens.device)
         check_positions(name, positions, tokens.shape[:-1])
         return positions.unsqueeze(1) if positions.dim() == 2 else positions
-
-    @staticmethod
-    def _split(tensor: Tensor, num_heads: int) -> Tensor:
-        """(B, L, H · D) → (B, H, L, D): the heads' columns apart, then the heads before the tokens."""
-        B, L, width = tensor.shape
-        return tensor.view(B, L, num_heads, width // num_heads).transpose(1, 2)
 
 
 class AdditiveAttention(nn.Module):

@@ -283,7 +283,7 @@ class Transformer(nn.Module):
                 shape = "(L,)" if positions.dim() == 1 else "(B, L)"
                 check_ids("positions", positions, self.position_embedding.num_embeddings, shape)
                 x = x + self.position_embedding(positions)
-        return self.dropout(x)
+        return self.dropout(x) if self.dropout.p else x
 
     def _run_blocks(
         self,
@@ -306,21 +306,15 @@ class Transformer(nn.Module):
             attn_bias = alibi_bias(H, L, S, offset=kept, device=x.device, dtype=at_least_float32(x))[None]
         if self.window is not None and self.window < S:
             window = window_mask(L, self.window, S, offset=kept, device=x.device)  # (L, S)
+        shared = {"is_causal": True, "need_weights": need_weights, "attn_bias": attn_bias, "key_mask": key_mask}
+        if self.blocks[0].attend.process_heads is not None:
+            shared["positions"] = positions
         all_weights = []
-        for number, block in enumerate(self.blocks):
+        for number, (block, cache) in enumerate(zip(self.blocks, caches or [None] * len(self.blocks), strict=True)):
             mask = masks.get(number)
             if window is not None:
                 mask = window if mask is None else mask & window
-            x, weights = block(
-                x,
-                mask,
-                is_causal=True,
-                need_weights=need_weights,
-                attn_bias=attn_bias,  # (1, H, L, S)
-                key_mask=key_mask,
-                cache=None if caches is None else caches[number],
-                positions=None if block.attend.process_heads is None else positions,
-            )
+            x, weights = block(x, mask, cache=cache, **shared)
             all_weights.append(weights)
         return x, all_weights
 
