@@ -1,9 +1,9 @@
 """The whole course in one file: attention, from a dictionary to a Transformer.
 
-Plain PyTorch, to read, copy and change; as a script it trains.
-B batch, H heads, G heads of keys and values, L queries, S keys, E width, D width
-of a head, Dv of a value. Masks are boolean, True = may attend: (L, S) for all,
-(B, 1 or L, S) for each text; the layers take (B, H, L, S) for each head too.
+Plain PyTorch, to read, copy and change; as a script it trains. B batch, H and
+G heads of queries and keys, L queries, S keys, E width, D of a head, Dv of a
+value. Masks are boolean, True = may attend: (L, S), (B, 1 or L, S) for each
+text, and in layers (B, H, L, S) for each head.
 """
 
 import math
@@ -13,19 +13,20 @@ from torch import nn
 from torch.nn import functional as F
 
 
-def softmax(scores, mask=None):  # chapters 4 and 5; a row all hidden gives zeros
+def softmax(scores, mask=None):  # chapters 4, 5; a hidden row gives zeros
     wide = scores.to(torch.promote_types(scores.dtype, torch.float32))
     if mask is not None:
         wide = wide.masked_fill(~mask, -math.inf)  # (…, L, S)
-    largest = wide.detach().amax(-1, keepdim=True)  # (…, L, 1)
-    exps = (wide - largest.clamp(min=torch.finfo(wide.dtype).min)).exp()  # the largest: 1
+    largest = wide.amax(-1, keepdim=True).detach()  # (…, L, 1)
+    largest = largest.clamp(min=torch.finfo(wide.dtype).min)
+    exps = (wide - largest).exp()  # (…, L, S), the largest 1
     return (exps / exps.sum(-1, keepdim=True).clamp(min=1.0)).to(scores.dtype)
 
 
 def attention_weights(query, key, mask=None):  # chapters 2 and 3
     if mask is not None and 2 < mask.dim() < query.dim():
-        raise ValueError("a mask for each text is mask.unsqueeze(1) beside heads")
-    wide = torch.promote_types(query.dtype, torch.float32)  # what float16 can't hold
+        raise ValueError("beside heads a mask of texts is mask.unsqueeze(1)")
+    wide = torch.promote_types(query.dtype, torch.float32)
     scores = query.to(wide) @ key.to(wide).mT / math.sqrt(query.shape[-1])
     return softmax(scores, mask).to(query.dtype)  # (…, L, S)
 
@@ -34,16 +35,15 @@ def attention(query, key, value, mask=None):  # chapter 1
     return attention_weights(query, key, mask) @ value  # (…, L, Dv)
 
 
-def fused_attention(query, key, value, mask=None, is_causal=False):  # chapter 7
-    """The same by PyTorch's kernel, which keeps no weights and wants no blind row."""
+def fused(query, key, value, mask=None, is_causal=False):  # chapter 7
+    kernel = F.scaled_dot_product_attention
     if mask is None:
-        return F.scaled_dot_product_attention(query, key, value, is_causal=is_causal)
+        return kernel(query, key, value, is_causal=is_causal)
     blind = ~mask.any(-1, keepdim=True)  # (…, L, 1)
-    found = F.scaled_dot_product_attention(query, key, value, mask | blind)
-    return found.masked_fill(blind, 0.0)  # (…, L, Dv)
+    return kernel(query, key, value, mask | blind).masked_fill(blind, 0.0)
 
 
-def causal_mask(L, S=None, offset=0, device=None):  # chapter 5; offset: keys before
+def causal_mask(L, S=None, offset=0, device=None):  # chapter 5
     return torch.ones(L, S or L, dtype=torch.bool, device=device).tril(offset)
 
 
@@ -51,11 +51,11 @@ def window_mask(L, window, S=None, offset=0, device=None):  # chapter 5
     return causal_mask(L, S, offset, device).triu(1 + offset - window)  # (L, S)
 
 
-def padding_mask(lengths, S):  # chapter 5; beside F's function with heads: [:, None]
-    return torch.arange(S, device=lengths.device) < lengths[:, None, None]  # (B, 1, S)
+def padding_mask(lengths, S):  # chapter 5; (B,) → (B, 1, S)
+    return torch.arange(S, device=lengths.device) < lengths[:, None, None]
 
 
-def angles(start, L, D, device):  # chapter 8; one for each position and pair
+def angles(start, L, D, device):  # chapter 8; of each position and pair
     if D % 2:
         raise ValueError(f"the width must be even, found {D}")
     dtype = torch.float32 if device.type == "mps" else torch.float64
@@ -66,8 +66,7 @@ def angles(start, L, D, device):  # chapter 8; one for each position and pair
 
 def sinusoidal_positions(L, E, device="cpu"):  # chapter 8
     turns = angles(0, L, E, torch.device(device))  # (L, E / 2)
-    waves = torch.stack([turns.sin(), turns.cos()], -1).flatten(-2)  # (L, E)
-    return waves.to(torch.get_default_dtype())
+    return torch.stack([turns.sin(), turns.cos()], -1).flatten(-2).float()
 
 
 def rotate(x, start=0):  # chapter 8; rows stand at start, start + 1, …
@@ -85,21 +84,21 @@ class Cache:  # chapter 12: keys and values of the tokens read, for one layer
     def update(self, *new):  # a key and a value (B, G, L, D); use it in no_grad
         start, stop = self.length, self.length + new[0].shape[2]
         if stop > self.max_length:
-            raise ValueError(f"max_length is {self.max_length}, found {stop} tokens")
+            raise ValueError(f"max_length={self.max_length}, found {stop}")
         if self.kept is None:
             size = *new[0].shape[:2], self.max_length, new[0].shape[3]
             self.kept = [x.new_zeros(size) for x in new]
-        for kept, rows in zip(self.kept, new):
+        for kept, rows in zip(self.kept, new, strict=True):
             kept[:, :, start:stop] = rows
         self.length = stop
         return [kept[:, :, :stop] for kept in self.kept]  # each (B, G, S, D)
 
 
-class MultiHeadAttention(nn.Module):  # chapters 6, 7; 12 for groups and the cache
+class MultiHeadAttention(nn.Module):  # chapters 6, 7, 12
     def __init__(self, E, H, groups=None, rotary=False):
         super().__init__()
         if E % H or H % (groups or H):
-            raise ValueError(f"E={E}, H={H}, groups={groups} must divide each other")
+            raise ValueError(f"E={E}, H={H}, groups={groups} must divide")
         self.H, self.G, self.D, self.rotary = H, groups or H, E // H, rotary
         self.q_proj, self.out_proj = nn.Linear(E, E), nn.Linear(E, E)
         self.k_proj, self.v_proj = (nn.Linear(E, self.G * self.D) for _ in "kv")
@@ -107,7 +106,7 @@ class MultiHeadAttention(nn.Module):  # chapters 6, 7; 12 for groups and the cac
     def split(self, x, heads):  # (B, L, heads · D) → (B, heads, L, D)
         return x.view(x.shape[0], x.shape[1], heads, self.D).transpose(1, 2)
 
-    def forward(self, query, key, value, mask=None, is_causal=False, cache=None):
+    def forward(self, query, key, value, mask=None, causal=False, cache=None):
         start = 0 if cache is None else cache.length
         q = self.split(self.q_proj(query), self.H)  # (B, H, L, D)
         k = self.split(self.k_proj(key), self.G)  # (B, G, S, D)
@@ -118,15 +117,14 @@ class MultiHeadAttention(nn.Module):  # chapters 6, 7; 12 for groups and the cac
             k, v = cache.update(k, v)
         if self.G < self.H:  # (B, G, S, D) → (B, H, S, D)
             k, v = (x.repeat_interleave(self.H // self.G, 1) for x in (k, v))
-        L, S = q.shape[2], k.shape[2]
         if mask is not None and mask.dim() == 3:
             mask = mask.unsqueeze(1)  # (B, 1, 1 or L, S)
-        if is_causal and start + 1 == S:
-            is_causal = False  # a last query sees all
-        if is_causal and (start or mask is not None):
-            causal = causal_mask(L, S, start, q.device)
-            mask = causal if mask is None else causal & mask
-        heads = fused_attention(q, k, v, mask, is_causal)  # (B, H, L, D)
+        L, S = q.shape[2], k.shape[2]
+        causal = causal and start + 1 < S  # a last query alone sees all
+        if causal and (start or mask is not None):
+            later = causal_mask(L, S, start, q.device)
+            mask = later if mask is None else later & mask
+        heads = fused(q, k, v, mask, causal)  # (B, H, L, D)
         return self.out_proj(heads.transpose(1, 2).flatten(2))  # (B, L, E)
 
 
@@ -144,42 +142,44 @@ class Block(nn.Module):  # chapter 11
     def __init__(self, E, H, activation=F.gelu, **options):
         super().__init__()
         self.attend = MultiHeadAttention(E, H, **options)
-        self.before_attend = nn.LayerNorm(E)
         self.feed_forward = FeedForward(E, activation)
+        self.before_attend = nn.LayerNorm(E)
         self.before_feed_forward = nn.LayerNorm(E)
 
-    def forward(self, x, mask=None, is_causal=False, cache=None):
+    def forward(self, x, mask=None, causal=False, cache=None):
         n = self.before_attend(x)  # (B, L, E)
-        x = x + self.attend(n, n, n, mask, is_causal, cache)  # (B, L, E)
+        x = x + self.attend(n, n, n, mask, causal, cache)  # (B, L, E)
         return x + self.feed_forward(self.before_feed_forward(x))
 
 
 class Transformer(nn.Module):  # chapter 11; GPT-2's gelu is that by tanh
-    def __init__(self, V, E, H, num_layers, max_length, rotary=False, **options):
+    def __init__(self, V, E, H, num_layers, max_length, rotary=False, **more):
         super().__init__()
-        self.token_embedding = nn.Embedding(V, E)
-        self.position_embedding = None if rotary else nn.Embedding(max_length, E)
-        blocks = [Block(E, H, rotary=rotary, **options) for _ in range(num_layers)]
-        self.blocks, self.max_length = nn.ModuleList(blocks), max_length
+        self.token_embedding, self.max_length = nn.Embedding(V, E), max_length
+        if not rotary:
+            self.position_embedding = nn.Embedding(max_length, E)
+        blocks = [Block(E, H, rotary=rotary, **more) for _ in range(num_layers)]
+        self.blocks, self.rotary = nn.ModuleList(blocks), rotary
         self.final_norm = nn.LayerNorm(E)
         self.output = nn.Linear(E, V, bias=False)
 
     def forward(self, ids, mask=None, caches=None):  # (B, L); mask: of padding
-        start = 0 if caches is None else caches[0].length
+        caches = caches or [None] * len(self.blocks)
+        start = caches[0].length if caches[0] else 0
         stop = start + ids.shape[1]
         if stop > self.max_length:
-            raise ValueError(f"max_length is {self.max_length}, found {stop} tokens")
+            raise ValueError(f"max_length={self.max_length}, found {stop}")
         x = self.token_embedding(ids)  # (B, L, E)
-        if self.position_embedding is not None:
+        if not self.rotary:
             x = x + self.position_embedding.weight[start:stop]  # (B, L, E)
-        for block, cache in zip(self.blocks, caches or [None] * len(self.blocks)):
+        for block, cache in zip(self.blocks, caches, strict=True):
             x = block(x, mask, True, cache)  # (B, L, E)
         return self.output(self.final_norm(x))  # (B, L, V)
 
     @torch.no_grad()
-    def generate(self, ids, length, temperature=0.0):  # (B, L) → (B, L + length)
+    def generate(self, ids, length, temperature=0.0):  # → (B, L + length)
         if ids.shape[1] + length - 1 > self.max_length:
-            raise ValueError(f"max_length is {self.max_length}, too few for {length} more")
+            raise ValueError(f"{length} more pass max_length={self.max_length}")
         caches, unread = [Cache(self.max_length) for _ in self.blocks], ids
         for _ in range(length):
             logits = self(unread, caches=caches)[:, -1]  # (B, V)
@@ -190,12 +190,12 @@ class Transformer(nn.Module):  # chapter 11; GPT-2's gelu is that by tanh
         return ids
 
 
-def loops(count, V=32, L=32, device=None):  # chapter 11: symbols come round again
+def loops(count, V=32, L=32, device=None):  # chapter 11: symbols come again
     period = torch.randint(8, 17, (count, 1))
     symbols = torch.rand(count, V).argsort(-1)  # (B, V), all different
     ids = symbols.gather(1, torch.arange(L + 1) % period)  # (B, L + 1)
-    to_copy = torch.arange(L) >= period  # (B, L): bool
-    return [x.to(device) for x in (ids[:, :-1], ids[:, 1:], to_copy)]
+    parts = ids[:, :-1], ids[:, 1:], torch.arange(L) >= period  # third: bool
+    return [part.to(device) for part in parts]
 
 
 def train(steps=300, device=None):
@@ -213,8 +213,8 @@ def train(steps=300, device=None):
 if __name__ == "__main__":
     torch.manual_seed(0)
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    model, (ids, targets, to_copy) = train(device=device), loops(256, device=device)
-    right = (model(ids).argmax(-1) == targets)[to_copy].float().mean()
+    model, (ids, targets, known) = train(300, device), loops(256, device=device)
+    right = (model(ids).argmax(-1) == targets)[known].float().mean()
     print(f"copied places that are right: {right:.2f}")
-    start = torch.tensor([[3, 1, 4, 15, 9, 2, 6, 5] * 2], device=device)
-    print(model.generate(start, 16))
+    twice = torch.tensor([[3, 1, 4, 15, 9, 2, 6, 5] * 2]).to(device)
+    print(model.generate(twice, 16))

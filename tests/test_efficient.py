@@ -174,6 +174,47 @@ def test_exponential_features_give_back_the_softmax():
     assert_close(linear_attention(query, key, value, feature_map=features), expected)
 
 
+@pytest.mark.parametrize("mapped", [(0, None, None), (None, 1, None), (0, 2, 0), (None, None, 0)])
+def test_blocks_map_over_anything(mapped):
+    inputs = [torch.randn(n, 3, dtype=torch.float64) for n in (5, 7, 7)]
+    given = [each if dim is None else torch.stack([each, 2 * each, -each], dim) for each, dim in zip(inputs, mapped)]
+    bias, mask = torch.randn(4, 7, dtype=torch.float64)[:1], torch.rand(3, 5, 7) < 0.7
+
+    def loss(query, key, value, mask):
+        return streaming_attention(query, key, value, mask, attn_bias=bias, block_size=2).square().sum()
+
+    found = torch.vmap(torch.func.grad(loss, (0, 1, 2)), (*mapped, 0))(*given, mask)
+    for n in range(3):
+        one = [each if dim is None else each.select(dim, n) for each, dim in zip(given, mapped)]
+        plain = lambda q, k, v: scaled_dot_product_attention(q, k, v, mask[n], attn_bias=bias).square().sum()
+        assert_close([each[n] for each in found], list(torch.func.grad(plain, (0, 1, 2))(*one)))
+
+
+def test_what_is_no_number_in_padding_changes_nothing():
+    query, key, value = torch.randn(3, 2, 5, 4, dtype=torch.float64)
+    keys = torch.arange(5) < torch.tensor([[5], [3]])
+    spoilt = [each.masked_fill(~keys.unsqueeze(-1), math.nan).requires_grad_() for each in (key, value)]
+    found = linear_attention(query, *spoilt, key_mask=keys)
+    assert_close(found, linear_attention(query, key, value, key_mask=keys))
+    assert all(each.isfinite().all() for each in torch.autograd.grad(found.sum(), spoilt))
+
+
+@pytest.mark.skipif(not torch.amp.is_autocast_available(HERE.type), reason=f"PyTorch has no autocast on {HERE}")
+@pytest.mark.parametrize("function", [streaming_attention, linear_attention])
+@pytest.mark.parametrize("is_autocast", [False, True])
+def test_half_precision_is_computed_in_float32(function, is_autocast):
+    """Products that bfloat16 rounds, and sums that float16 does not hold."""
+    query, key, value = torch.randn(3, 9, 8)
+    if is_autocast:
+        with torch.autocast(HERE.type, torch.bfloat16):
+            found = function(query, key, value)
+        assert_close(found, function(query, key, value))
+    else:
+        query, key, value = (each.half() for each in (200 * query, 200 * key, value))
+        expected = function(query.double(), key.double(), value.double())
+        assert_close(function(query, key, value), expected.half(), rtol=2e-3, atol=2e-3)
+
+
 def test_padding_leaves_no_trace_in_the_state():
     query, key, value = torch.randn(2, 3, 5, 4), torch.randn(2, 3, 5, 4), torch.randn(2, 3, 5, 6)
     seen = padding_mask(torch.tensor([3, 0]), 5).squeeze(1)

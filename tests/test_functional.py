@@ -425,22 +425,6 @@ def test_where_every_visible_score_is_minus_infinity_there_is_nothing_to_attend_
     assert_equal(scores.grad, torch.zeros(2, 3, dtype=dtype))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_a_first_key_of_minus_infinity_leaves_the_first_query_nothing(dtype):
-    """That each query sees the first key does not make its score finite: with is_causal as with the mask, all zeros."""
-    key = torch.tensor([[-INF], [0.0], [1.0]], dtype=dtype, requires_grad=True)
-    query, value = torch.ones(3, 1, dtype=dtype), torch.tensor([[3.0], [5.0], [7.0]], dtype=dtype)
-    expected = attention_weights(query, key, causal_mask(3))
-    with torch.autograd.set_detect_anomaly(True):
-        weights = attention_weights(query, key, is_causal=True)
-        output = scaled_dot_product_attention(query, key, value, is_causal=True)
-        (gradient,) = torch.autograd.grad(output.sum(), key)
-    assert_equal(weights, expected)
-    assert_equal(weights[0], torch.zeros(3, dtype=dtype))
-    assert_equal(output[:2], torch.tensor([[0.0], [5.0]], dtype=dtype))
-    assert torch.isfinite(gradient).all()
-
-
 @pytest.mark.parametrize("poison", [NAN, INF])
 def test_what_is_visible_and_no_number_is_not_hidden(poison):
     scores = torch.tensor([[1.0, poison, 2.0], [1.0, 3.0, 2.0]])

@@ -7,6 +7,7 @@ import math
 from types import SimpleNamespace
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -890,6 +891,7 @@ WRONG_HEADS = [
     (ValueError, "dropout", {"dropout": 1.5}),
     (ValueError, "dropout", {"dropout": -0.5}),
     (TypeError, "dropout", {"dropout": True}),
+    (TypeError, "bias", {"bias": "no"}),
     (TypeError, "process_heads", {"process_heads": True}),
     (TypeError, "attend", {"attend": "fused"}),
     (TypeError, "num_key_value_heads", {"num_key_value_heads": 1.0}),
@@ -979,6 +981,35 @@ def test_what_comes_after_the_mask_is_named():
     ):
         with pytest.raises(TypeError, match="positional"):
             call()
+
+
+def test_numpy_s_flags_and_counts_are_flags_and_counts():
+    x, layer = torch.randn(1, 3, 4), MultiHeadAttention(np.int64(4), np.int64(2), bias=np.True_)
+    for need_weights in (np.False_, np.True_):
+        found, _ = layer(x, x, x, is_causal=np.True_, need_weights=need_weights)
+        assert_near(found, layer(x, x, x, is_causal=True)[0])
+
+
+@both_paths
+def test_three_dimensions_of_a_bias_that_may_be_texts_or_heads_are_refused(need_weights):
+    layer, x, bias = MultiHeadAttention(15, 3).double(), torch.randn(3, 5, 15).double(), torch.randn(3, 5, 5).double()
+    given = {"query": x, "key": x, "value": x, "need_weights": need_weights}
+    refuses(layer, given | {"attn_bias": bias}, ValueError, "attn_bias.unsqueeze(1) or attn_bias.unsqueeze(0)")
+    heads, _ = layer(x[:2], x[:2], x[:2], attn_bias=bias, need_weights=need_weights)
+    assert_near(layer(**given, attn_bias=bias[None])[0][:2], heads)
+    for row in range(3):
+        alone, _ = layer(*[x[row : row + 1]] * 3, attn_bias=bias[row])
+        assert_near(layer(**given, attn_bias=bias[:, None])[0][row : row + 1], alone)
+
+
+@both_paths
+def test_a_bias_of_infinity_takes_all_the_weight(need_weights):
+    layer, x = MultiHeadAttention(6, 2).double(), torch.randn(1, 3, 6).double()
+    bias = torch.zeros(3, 3).double()
+    bias[0, 1] = bias[1, 1:] = math.inf
+    output, _ = layer(x, x, x, attn_bias=bias, need_weights=need_weights)
+    values = layer.v_proj(x)
+    assert_near(output[0, :2], layer.out_proj(torch.stack([values[0, 1], values[0, 1:].mean(0)])))
 
 
 @pytest.mark.parametrize("flag", ["is_causal", "need_weights"])

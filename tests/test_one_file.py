@@ -53,7 +53,7 @@ def test_functions(mask):
     assert_close(one["attention_weights"](query, key, mask), weights)
     assert_close(one["softmax"](100 * (query @ key.mT), mask), attention.masked_softmax(100 * (query @ key.mT), mask))
     wanted = torch.autograd.grad((weights @ value).sum(), query)
-    for name in ("attention", "fused_attention"):
+    for name in ("attention", "fused"):
         with torch.autograd.set_detect_anomaly(True):
             found = one[name](query, key, value, mask)
             gradient = torch.autograd.grad(found.sum(), query)
@@ -110,7 +110,7 @@ def test_the_layer_is_the_package_s_with_a_cache_and_without(mask, is_causal, ro
             found.append(mine(*[x[:, start:stop]] * 3, part, True, cache))
     assert_close(torch.cat(found, 1), expected.detach())
     with torch.no_grad():
-        with pytest.raises(ValueError, match="max_length is 7, found 8"):
+        with pytest.raises(ValueError, match="max_length=7, found 8"):
             cache.update(*rows(2, B, mine.G, 1, mine.D))
 
 
@@ -120,7 +120,7 @@ def test_the_layer_is_pytorch_s():
     mine.load_state_dict(attention.MultiHeadAttention.from_torch(theirs).state_dict())
     keep = torch.arange(L) < torch.tensor([[L], [4], [2]])
     expected, _ = theirs(x, x, x, key_padding_mask=~keep, attn_mask=~attention.causal_mask(L))
-    assert_close(mine(x, x, x, one["padding_mask"](keep.sum(-1), L), is_causal=True), expected)
+    assert_close(mine(x, x, x, one["padding_mask"](keep.sum(-1), L), causal=True), expected)
 
 
 @pytest.mark.parametrize("rotary", [False, True])
