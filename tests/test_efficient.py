@@ -1,5 +1,6 @@
 """Attention in blocks, in parts and by regrouped sums, against the plain functions and PyTorch's."""
 
+import functools
 import math
 
 import pytest
@@ -12,7 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from attention import attention_weights, padding_mask, scaled_dot_product_attention
 from attention.efficient import Partial, linear_attention, merge, partial, streaming_attention
-from refusals import mistakes, refuses
+from refusals import HERE, mistakes, refuses
 from test_functional import DTYPES, assert_near, biased_problems, problems
 
 BLOCKS = st.integers(1, 9)
@@ -177,17 +178,17 @@ def test_exponential_features_give_back_the_softmax():
 @pytest.mark.parametrize("mapped", [(0, None, None), (None, 1, None), (0, 2, 0), (None, None, 0)])
 def test_blocks_map_over_anything(mapped):
     inputs = [torch.randn(n, 3, dtype=torch.float64) for n in (5, 7, 7)]
-    given = [each if dim is None else torch.stack([each, 2 * each, -each], dim) for each, dim in zip(inputs, mapped)]
-    bias, mask = torch.randn(4, 7, dtype=torch.float64)[:1], torch.rand(3, 5, 7) < 0.7
-
-    def loss(query, key, value, mask):
-        return streaming_attention(query, key, value, mask, attn_bias=bias, block_size=2).square().sum()
-
-    found = torch.vmap(torch.func.grad(loss, (0, 1, 2)), (*mapped, 0))(*given, mask)
-    for n in range(3):
-        one = [each if dim is None else each.select(dim, n) for each, dim in zip(given, mapped)]
-        plain = lambda q, k, v: scaled_dot_product_attention(q, k, v, mask[n], attn_bias=bias).square().sum()
-        assert_close([each[n] for each in found], list(torch.func.grad(plain, (0, 1, 2))(*one)))
+    pairs = list(zip(inputs, mapped, strict=True))
+    given = [each if dim is None else torch.stack([each, 2 * each, -each], dim) for each, dim in pairs]
+    bias, mask = torch.randn(1, 7, dtype=torch.float64), torch.rand(3, 5, 7) < 0.7
+    found, wanted = (
+        torch.vmap(
+            torch.func.grad(lambda q, k, v, m, f=f: f(q, k, v, m, attn_bias=bias).square().sum(), (0, 1, 2)),
+            (*mapped, 0),
+        )(*given, mask)
+        for f in (functools.partial(streaming_attention, block_size=2), scaled_dot_product_attention)
+    )
+    assert_close(found, wanted)
 
 
 def test_what_is_no_number_in_padding_changes_nothing():

@@ -193,7 +193,7 @@ def test_rows_and_heads_exchanged_are_found(length):
         with pytest.raises(ValueError, match=f"^{name} must"):
             MultiHeadAttention(16, 4, **{name: wrong})(x, x, x)
     model = make(positions=None, attend=lambda query, key, value, mask, bias: (value, None))
-    with pytest.raises(ValueError, match="^attend must return weights"):
+    with pytest.raises(ValueError, match=r"^attend must return weights"):
         model.attention_maps(torch.zeros(1, 3, dtype=torch.long))
 
 

@@ -109,9 +109,8 @@ def test_the_layer_is_the_package_s_with_a_cache_and_without(mask, is_causal, ro
         with torch.no_grad():
             found.append(mine(*[x[:, start:stop]] * 3, part, True, cache))
     assert_close(torch.cat(found, 1), expected.detach())
-    with torch.no_grad():
-        with pytest.raises(ValueError, match="max_length=7, found 8"):
-            cache.update(*rows(2, B, mine.G, 1, mine.D))
+    with torch.no_grad(), pytest.raises(ValueError, match="max_length=7, found 8"):
+        cache.update(*rows(2, B, mine.G, 1, mine.D))
 
 
 def test_the_layer_is_pytorch_s():

@@ -38,7 +38,7 @@ class Layers(nn.Module):
             attention.nadaraya_watson(*inputs, attn_mask=mask),
             self.heads(*inputs, padding, is_causal=True)[0],
             *self.heads(*inputs, padding, is_causal=True, need_weights=True),
-            self.turning(*inputs, padding, is_causal=True, attn_bias=attention.alibi_bias(3, length))[0],
+            self.turning(*inputs, padding, is_causal=True, attn_bias=attention.alibi_bias(3, length)[None])[0],
             *self.turning(*inputs, mask, need_weights=True),
             *self.block(tokens, padding, is_causal=True, need_weights=True),
             *self.decoder_block(tokens, tokens, padding, mask, is_causal=True, need_weights=True),
@@ -93,7 +93,7 @@ def test_the_older_tracer_bakes_in_no_length_and_no_shortcut():
             heads(tokens, tokens, tokens, mask, is_causal=True)[0],
         )
 
-    heads = attention.MultiHeadAttention(12, 3)
+    heads = attention.MultiHeadAttention(12, 3).requires_grad_(False)
     traced = torch.jit.trace(
         attend, (torch.randn(5, 5), torch.ones(5, 5) > 0, torch.randn(2, 5, 12)), check_trace=False
     )

@@ -205,8 +205,9 @@ def stream_backward(
 
     ``log_total`` and ``output`` are those of all keys, of which these may be a part.
     """
-    of_query, of_key, of_value = (torch.zeros_like(each) for each in (query, key, value))
-    of_bias = torch.zeros_like(bias) if bias_too else None
+    # Made of the output, which is mapped over wherever any of them is:
+    of_query, of_key, of_value = (output.new_zeros(each.shape) for each in (query, key, value))
+    of_bias = output.new_zeros(bias.shape) if bias_too else None
     drift = (gradient * output).sum(-1, keepdim=True)  # what a row's scores have in common: Σ weight · reaction
     for rows, keys in _blocks(query, key, is_causal, block_size):
         scores = _scores(query, key, bias, mask, is_causal, rows, keys)

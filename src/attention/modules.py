@@ -227,7 +227,7 @@ class MultiHeadAttention(nn.Module):
         if attn_bias is not None:
             check_bias(attn_bias, weights_shape)
             B, H = weights_shape[:2]
-            if attn_bias.dim() == 3 and attn_bias.size(0) == B == H > 1:
+            if attn_bias.dim() == 3 and not torch.compiler.is_compiling() and attn_bias.size(0) == B == H > 1:
                 raise ValueError(
                     f"attn_bias of shape {tuple(attn_bias.shape)} may be one per batch row or one per head here: "
                     "pass attn_bias.unsqueeze(1) or attn_bias.unsqueeze(0)"
@@ -239,7 +239,7 @@ class MultiHeadAttention(nn.Module):
 
         Where there are as many of both, their shapes can't tell: there it is asked for a row alone, too.
         """
-        if q.size(1) == q.size(2) > 1 or k.size(1) == k.size(2) > 1:
+        if not torch.compiler.is_compiling() and (q.size(1) == q.size(2) > 1 or k.size(1) == k.size(2) > 1):
             self._process(q[:, :, :1], k[:, :, :1], places[..., :1], key_places[..., :1])
         new_q, new_k = self.process_heads(q, k, places, key_places)
         if new_q.shape[:-1] != q.shape[:-1] or new_k.shape[:-1] != k.shape[:-1]:
@@ -249,7 +249,7 @@ class MultiHeadAttention(nn.Module):
 
     def _attend(self, q, k, v, mask, bias, need_weights: bool) -> tuple[Tensor, Tensor | None]:
         """Have ``attend`` find the answers, and raise as :meth:`_process` does."""
-        if q.size(1) == q.size(2) > 1:
+        if not torch.compiler.is_compiling() and q.size(1) == q.size(2) > 1:
             one = [None if each is None else torch.atleast_2d(each)[..., :1, :] for each in (q, mask, bias)]
             self._attend(one[0], k, v, *one[1:], need_weights)
         heads, weights = self.kernel(q, k, v, mask, bias)
