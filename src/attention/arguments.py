@@ -113,7 +113,7 @@ def extremes(tensor: Tensor) -> list | None:
     if torch.compiler.is_compiling() or torch.jit.is_tracing() or not tensor.numel():
         return None
     try:
-        return [int(number) for number in tensor.aminmax()]
+        return [int(number) for number in torch.stack(tensor.aminmax()).tolist()]  # one wait for an accelerator
     except RuntimeError:
         return None
 
