@@ -781,41 +781,21 @@ WRONG_INPUTS = [
     (TypeError, "query", {"query": [[1.0]]}),
     (TypeError, "key", {"key": ones(2, 7, 15).long()}),
     (TypeError, "value", {"value": mask(2, 7, 15)}),
-    (
-        TypeError,
-        "attn_mask",
-        {"attn_mask": ones(5, 7)},
-    ),
+    (TypeError, "attn_mask", {"attn_mask": ones(5, 7)}),
     (TypeError, "attn_mask", {"attn_mask": [[True]]}),
     (ValueError, "query", {"query": ones(15)}),
     (ValueError, "query", {"query": ones(2, 5, 16)}),
     (ValueError, "key", {"key": ones(2, 7, 5)}),
-    (
-        ValueError,
-        "value",
-        {"value": ones(2, 6, 15)},
-    ),
+    (ValueError, "value", {"value": ones(2, 6, 15)}),
 ]
 WRONG_BATCHES = [
     (ValueError, "value", {"value": ones(2, 7, 3)}),
     (ValueError, "query", {"query": ones(5, 15)}),
     (ValueError, "key", {"key": ones(1, 2, 7, 15)}),
     (ValueError, "value", {"value": ones(7, 15)}),
-    (
-        ValueError,
-        ("query"),
-        {"query": ones(1, 5, 15)},
-    ),
-    (
-        ValueError,
-        ("key"),
-        {"key": ones(3, 7, 15)},
-    ),
-    (
-        ValueError,
-        ("value"),
-        {"value": ones(1, 7, 15)},
-    ),
+    (ValueError, ("query"), {"query": ones(1, 5, 15)}),
+    (ValueError, ("key"), {"key": ones(3, 7, 15)}),
+    (ValueError, ("value"), {"value": ones(1, 7, 15)}),
     *[
         (ValueError, "attn_mask", {"attn_mask": mask(*shape)})
         for shape in (
@@ -825,59 +805,20 @@ WRONG_BATCHES = [
     ],
 ]
 WRONG_PLACES = [
-    (
-        TypeError,
-        "attn_bias",
-        {"attn_bias": mask(5, 7)},
-    ),
-    (
-        ValueError,
-        "attn_bias",
-        {"attn_bias": ones(2, 5, 7)},
-    ),
-    (
-        ValueError,
-        "key_positions",
-        {"key_positions": ones(5)},
-    ),
-    (
-        ValueError,
-        "query_positions",
-        {"query_positions": ones(3, 5)},
-    ),
+    (TypeError, "attn_bias", {"attn_bias": mask(5, 7)}),
+    (ValueError, "attn_bias", {"attn_bias": ones(2, 5, 7)}),
+    (ValueError, "key_positions", {"key_positions": ones(5)}),
+    (ValueError, "query_positions", {"query_positions": ones(3, 5)}),
     (TypeError, "query_positions", {"query_positions": [0, 1]}),
 ]
 WRONG_ADDITIVE = [
     (TypeError, "projected_key", {"projected_key": [[1.0]]}),
     (ValueError, "value", {"value": ones(7)}),
-    (
-        ValueError,
-        "key",
-        {
-            "key": ones(3, 7, 15),
-            "value": ones(3, 7, 15),
-        },
-    ),
-    (
-        ValueError,
-        "projected_key",
-        {"projected_key": ones(2, 7, 15)},
-    ),
-    (
-        ValueError,
-        "projected_key",
-        {"projected_key": ones(2, 5, 3)},
-    ),
-    (
-        ValueError,
-        "attn_mask",
-        {"attn_mask": mask(7, 5)},
-    ),
-    (
-        ValueError,
-        "attn_mask",
-        {"attn_mask": mask(2, 1, 5, 7)},
-    ),
+    (ValueError, "key", {"key": ones(3, 7, 15), "value": ones(3, 7, 15)}),
+    (ValueError, "projected_key", {"projected_key": ones(2, 7, 15)}),
+    (ValueError, "projected_key", {"projected_key": ones(2, 5, 3)}),
+    (ValueError, "attn_mask", {"attn_mask": mask(7, 5)}),
+    (ValueError, "attn_mask", {"attn_mask": mask(2, 1, 5, 7)}),
 ]
 HEADS = {"embed_dim": 15, "num_heads": 3}
 WRONG_HEADS = [
@@ -910,26 +851,10 @@ WRONG_WIDTHS = [
 ]
 WRONG_ORIGINALS = [
     (TypeError, "module", lambda: nn.Linear(15, 15)),
-    (
-        ValueError,
-        "module",
-        lambda: torch_module(15, 3, kdim=3),
-    ),
-    (
-        ValueError,
-        "module",
-        lambda: torch_module(15, 3, vdim=5),
-    ),
-    (
-        ValueError,
-        "module",
-        lambda: torch_module(15, 3, add_bias_kv=True),
-    ),
-    (
-        ValueError,
-        "module",
-        lambda: torch_module(15, 3, add_zero_attn=True),
-    ),
+    (ValueError, "module", lambda: torch_module(15, 3, kdim=3)),
+    (ValueError, "module", lambda: torch_module(15, 3, vdim=5)),
+    (ValueError, "module", lambda: torch_module(15, 3, add_bias_kv=True)),
+    (ValueError, "module", lambda: torch_module(15, 3, add_zero_attn=True)),
 ]
 
 

@@ -421,7 +421,7 @@ def test_an_accelerator_is_read_no_more_often_than_it_has_to_be():
             ids + unsort + 1,
         ),  # the lengths, by which it packs on the CPU
         (lambda: model(source, target, lengths), 2 * ids + unsort),
-        (lambda: model(source, target, lengths.to(DEVICE)), 2 * ids + unsort + 1),
+        (lambda: model(source, target, lengths.to(DEVICE)), 2 * ids + unsort + 2),  # and for its mask
         (lambda: model.decoder(target, hidden, states), ids),
         (lambda: model.decoder.step(target[:, 0], hidden, states), ids),
         (lambda: model.decoder.greedy(hidden, states, max_steps=5), 5),  # whether all rows have their EOS

@@ -9,9 +9,7 @@ from torch.testing import assert_close
 import attention
 from attention import causal_mask, padding_mask, window_mask
 
-pytestmark = [
-    pytest.mark.usefixtures("on_the_cpu"),
-]
+pytestmark = [pytest.mark.usefixtures("on_the_cpu")]
 FIRST, SECOND = (2, 5), (3, 9)  # (B, L): traced with the one, asked for the other
 
 

@@ -126,9 +126,7 @@ def test_a_block_is_pytorch_s_encoder_layer(norm, activation, is_causal, padded,
     x = torch.randn(B, T, E, dtype=torch.float64, requires_grad=True)
     keep = padding_mask(torch.tensor([4, T]), T) if padded else None
     expected = theirs(
-        x,
-        src_mask=~causal_mask(T) if is_causal else None,
-        src_key_padding_mask=~keep.squeeze(1) if padded else None,
+        x, src_mask=~causal_mask(T) if is_causal else None, src_key_padding_mask=~keep.squeeze(1) if padded else None
     )
     actual, weights = ours(x, keep, is_causal=is_causal, need_weights=need_weights)
     assert_close(actual, expected)
