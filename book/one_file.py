@@ -1,7 +1,9 @@
 """The whole course in one file: attention, from a dictionary to a Transformer.
 
-Plain PyTorch without checks, to read, copy and change; as a script it trains.
-B batch, H heads, L queries, S keys, E width, D width of a head, Dv of a value.
+Plain PyTorch, to read, copy and change; as a script it trains. B batch, H and
+G heads of queries and keys, L queries, S keys, E width, D of a head, Dv of a
+value. Masks are boolean, True = may attend: (L, S), (B, 1 or L, S) for each
+text, and in layers (B, H, L, S) for each head.
 """
 
 import math
@@ -11,66 +13,119 @@ from torch import nn
 from torch.nn import functional as F
 
 
-def softmax(scores, mask=None):  # chapters 4 and 5; True = may attend
+def softmax(scores, mask=None):  # chapters 4, 5; a hidden row gives zeros
+    wide = scores.to(torch.promote_types(scores.dtype, torch.float32))
     if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)  # (…, L, S)
-    low = torch.finfo(scores.dtype)
-    largest = scores.amax(-1, keepdim=True).clamp(min=low.min)  # (…, L, 1)
-    exps = (scores - largest).exp()  # (…, L, S)
-    return exps / exps.sum(-1, keepdim=True).clamp(min=low.tiny)
+        wide = wide.masked_fill(~mask, -math.inf)  # (…, L, S)
+    largest = wide.amax(-1, keepdim=True).detach()  # (…, L, 1)
+    largest = largest.clamp(min=torch.finfo(wide.dtype).min)
+    exps = (wide - largest).exp()  # (…, L, S), the largest 1
+    return (exps / exps.sum(-1, keepdim=True).clamp(min=1.0)).to(scores.dtype)
 
 
 def attention_weights(query, key, mask=None):  # chapters 2 and 3
-    scores = query @ key.mT / math.sqrt(query.shape[-1])  # (…, L, S)
-    return softmax(scores, mask)  # (…, L, S)
+    if mask is not None and 2 < mask.dim() < query.dim():
+        raise ValueError("beside heads a mask of texts is mask.unsqueeze(1)")
+    wide = torch.promote_types(query.dtype, torch.float32)
+    scores = query.to(wide) @ key.to(wide).mT / math.sqrt(query.shape[-1])
+    return softmax(scores, mask).to(query.dtype)  # (…, L, S)
 
 
 def attention(query, key, value, mask=None):  # chapter 1
     return attention_weights(query, key, mask) @ value  # (…, L, Dv)
 
 
-def causal_mask(L):  # chapter 5
-    return torch.ones(L, L, dtype=torch.bool).tril()  # (L, L)
+def fused(query, key, value, mask=None, is_causal=False):  # chapter 7
+    kernel = F.scaled_dot_product_attention
+    if mask is None:
+        return kernel(query, key, value, is_causal=is_causal)
+    blind = ~mask.any(-1, keepdim=True)  # (…, L, 1)
+    return kernel(query, key, value, mask | blind).masked_fill(blind, 0.0)
 
 
-def window_mask(L, window):  # chapter 5
-    return causal_mask(L).triu(1 - window)  # (L, L)
+def causal_mask(L, S=None, offset=0, device=None):  # chapter 5
+    return torch.ones(L, S or L, dtype=torch.bool, device=device).tril(offset)
 
 
-def padding_mask(lengths, S):  # chapter 5
-    return torch.arange(S) < lengths[:, None, None]  # (B, 1, S)
+def window_mask(L, window, S=None, offset=0, device=None):  # chapter 5
+    return causal_mask(L, S, offset, device).triu(1 + offset - window)  # (L, S)
 
 
-class MultiHeadAttention(nn.Module):  # chapters 6 and 7
-    def __init__(self, E, H):
-        super().__init__()
-        self.H = H
-        self.q_proj, self.k_proj = nn.Linear(E, E), nn.Linear(E, E)
-        self.v_proj, self.out_proj = nn.Linear(E, E), nn.Linear(E, E)
-
-    def split(self, x):  # (B, L, E) → (B, H, L, D)
-        return x.unflatten(-1, (self.H, -1)).transpose(1, 2)
-
-    def forward(self, query, key, value, mask=None):
-        q = self.split(self.q_proj(query))  # (B, H, L, D)
-        k = self.split(self.k_proj(key))  # (B, H, S, D)
-        v = self.split(self.v_proj(value))  # (B, H, S, D)
-        heads = attention(q, k, v, mask)  # (B, H, L, D)
-        return self.out_proj(heads.transpose(1, 2).flatten(2))  # (B, L, E)
+def padding_mask(lengths, S):  # chapter 5; (B,) → (B, 1, S)
+    return torch.arange(S, device=lengths.device) < lengths[:, None, None]
 
 
-def sinusoidal_positions(L, E):  # chapter 8
-    waves = 10000 ** (-torch.arange(0, E, 2) / E)  # (E / 2,)
-    angles = torch.arange(L)[:, None] * waves  # (L, E / 2)
-    return torch.stack([angles.sin(), angles.cos()], -1).flatten(-2)  # (L, E)
+def angles(start, L, D, device):  # chapter 8; of each position and pair
+    if D % 2:
+        raise ValueError(f"the width must be even, found {D}")
+    dtype = torch.float32 if device.type == "mps" else torch.float64
+    positions = torch.arange(start, start + L, dtype=dtype, device=device)
+    waves = 10000 ** (-torch.arange(0, D, 2, dtype=dtype, device=device) / D)
+    return positions[:, None] * waves  # (L, D / 2)
 
 
-def rotate(x):  # chapter 8
-    L, D = x.shape[-2:]
-    angles = torch.arange(L)[:, None] * 10000 ** (-torch.arange(0, D, 2) / D)
-    cos, sin = angles.cos(), angles.sin()  # (L, D / 2)
+def sinusoidal_positions(L, E, device="cpu"):  # chapter 8
+    turns = angles(0, L, E, torch.device(device))  # (L, E / 2)
+    return torch.stack([turns.sin(), turns.cos()], -1).flatten(-2).float()
+
+
+def rotate(x, start=0):  # chapter 8; rows stand at start, start + 1, …
+    turns = angles(start, *x.shape[-2:], x.device)  # (L, D / 2)
+    wide = torch.promote_types(x.dtype, torch.float32)
+    cos, sin = turns.cos().to(wide), turns.sin().to(wide)
     a, b = x.chunk(2, -1)  # each (…, L, D / 2)
-    return torch.cat([a * cos - b * sin, a * sin + b * cos], -1)  # (…, L, D)
+    return torch.cat([a * cos - b * sin, a * sin + b * cos], -1).to(x.dtype)
+
+
+class Cache:  # chapter 12: keys and values of the tokens read, for one layer
+    def __init__(self, max_length):
+        self.length, self.max_length, self.kept = 0, max_length, None
+
+    def update(self, *new):  # a key and a value (B, G, L, D); use it in no_grad
+        start, stop = self.length, self.length + new[0].shape[2]
+        if stop > self.max_length:
+            raise ValueError(f"max_length={self.max_length}, found {stop}")
+        if self.kept is None:
+            size = *new[0].shape[:2], self.max_length, new[0].shape[3]
+            self.kept = [x.new_zeros(size) for x in new]
+        for kept, rows in zip(self.kept, new, strict=True):
+            kept[:, :, start:stop] = rows
+        self.length = stop
+        return [kept[:, :, :stop] for kept in self.kept]  # each (B, G, S, D)
+
+
+class MultiHeadAttention(nn.Module):  # chapters 6, 7, 12
+    def __init__(self, E, H, groups=None, rotary=False):
+        super().__init__()
+        if E % H or H % (groups or H):
+            raise ValueError(f"E={E}, H={H}, groups={groups} must divide")
+        self.H, self.G, self.D, self.rotary = H, groups or H, E // H, rotary
+        self.q_proj, self.out_proj = nn.Linear(E, E), nn.Linear(E, E)
+        self.k_proj, self.v_proj = (nn.Linear(E, self.G * self.D) for _ in "kv")
+
+    def split(self, x, heads):  # (B, L, heads · D) → (B, heads, L, D)
+        return x.view(x.shape[0], x.shape[1], heads, self.D).transpose(1, 2)
+
+    def forward(self, query, key, value, mask=None, causal=False, cache=None):
+        start = 0 if cache is None else cache.length
+        q = self.split(self.q_proj(query), self.H)  # (B, H, L, D)
+        k = self.split(self.k_proj(key), self.G)  # (B, G, S, D)
+        v = self.split(self.v_proj(value), self.G)  # (B, G, S, D)
+        if self.rotary:
+            q, k = rotate(q, start), rotate(k, start)
+        if cache is not None:
+            k, v = cache.update(k, v)
+        if self.G < self.H:  # (B, G, S, D) → (B, H, S, D)
+            k, v = (x.repeat_interleave(self.H // self.G, 1) for x in (k, v))
+        if mask is not None and mask.dim() == 3:
+            mask = mask.unsqueeze(1)  # (B, 1, 1 or L, S)
+        L, S = q.shape[2], k.shape[2]
+        causal = causal and start + 1 < S  # a last query alone sees all
+        if causal and (start or mask is not None):
+            later = causal_mask(L, S, start, q.device)
+            mask = later if mask is None else later & mask
+        heads = fused(q, k, v, mask, causal)  # (B, H, L, D)
+        return self.out_proj(heads.transpose(1, 2).flatten(2))  # (B, L, E)
 
 
 class FeedForward(nn.Module):  # chapter 11
@@ -84,57 +139,70 @@ class FeedForward(nn.Module):  # chapter 11
 
 
 class Block(nn.Module):  # chapter 11
-    def __init__(self, E, H, activation=F.gelu):
+    def __init__(self, E, H, activation=F.gelu, **options):
         super().__init__()
-        self.attend = MultiHeadAttention(E, H)
-        self.before_attend = nn.LayerNorm(E)
+        self.attend = MultiHeadAttention(E, H, **options)
         self.feed_forward = FeedForward(E, activation)
+        self.before_attend = nn.LayerNorm(E)
         self.before_feed_forward = nn.LayerNorm(E)
 
-    def forward(self, x, mask=None):
-        normed = self.before_attend(x)  # (B, L, E)
-        x = x + self.attend(normed, normed, normed, mask)  # (B, L, E)
+    def forward(self, x, mask=None, causal=False, cache=None):
+        n = self.before_attend(x)  # (B, L, E)
+        x = x + self.attend(n, n, n, mask, causal, cache)  # (B, L, E)
         return x + self.feed_forward(self.before_feed_forward(x))
 
 
 class Transformer(nn.Module):  # chapter 11; GPT-2's gelu is that by tanh
-    def __init__(self, V, E, H, num_layers, max_length, activation=F.gelu):
+    def __init__(self, V, E, H, num_layers, max_length, rotary=False, **more):
         super().__init__()
-        self.token_embedding = nn.Embedding(V, E)
-        self.position_embedding = nn.Embedding(max_length, E)
-        blocks = [Block(E, H, activation) for _ in range(num_layers)]
-        self.blocks = nn.ModuleList(blocks)
+        self.token_embedding, self.max_length = nn.Embedding(V, E), max_length
+        if not rotary:
+            self.position_embedding = nn.Embedding(max_length, E)
+        blocks = [Block(E, H, rotary=rotary, **more) for _ in range(num_layers)]
+        self.blocks, self.rotary = nn.ModuleList(blocks), rotary
         self.final_norm = nn.LayerNorm(E)
         self.output = nn.Linear(E, V, bias=False)
 
-    def forward(self, ids):  # (B, L)
-        L = ids.shape[1]
-        positions = self.position_embedding.weight[:L]  # (L, E)
-        x = self.token_embedding(ids) + positions  # (B, L, E)
-        for block in self.blocks:
-            x = block(x, causal_mask(L))  # (B, L, E)
+    def forward(self, ids, mask=None, caches=None):  # (B, L); mask: of padding
+        caches = caches or [None] * len(self.blocks)
+        start = caches[0].length if caches[0] else 0
+        stop = start + ids.shape[1]
+        if stop > self.max_length:
+            raise ValueError(f"max_length={self.max_length}, found {stop}")
+        x = self.token_embedding(ids)  # (B, L, E)
+        if not self.rotary:
+            x = x + self.position_embedding.weight[start:stop]  # (B, L, E)
+        for block, cache in zip(self.blocks, caches, strict=True):
+            x = block(x, mask, True, cache)  # (B, L, E)
         return self.output(self.final_norm(x))  # (B, L, V)
 
     @torch.no_grad()
-    def generate(self, ids, length):  # (B, L) → (B, L + length)
+    def generate(self, ids, length, temperature=0.0):  # → (B, L + length)
+        if ids.shape[1] + length - 1 > self.max_length:
+            raise ValueError(f"{length} more pass max_length={self.max_length}")
+        caches, unread = [Cache(self.max_length) for _ in self.blocks], ids
         for _ in range(length):
-            next_id = self(ids)[:, -1].argmax(-1, keepdim=True)  # (B, 1)
-            ids = torch.cat([ids, next_id], 1)
+            logits = self(unread, caches=caches)[:, -1]  # (B, V)
+            unread = logits.argmax(-1, keepdim=True)  # (B, 1)
+            if temperature:
+                unread = (logits / temperature).softmax(-1).multinomial(1)
+            ids = torch.cat([ids, unread], 1)
         return ids
 
 
-def loops(count, V=32, L=32):  # chapter 11: symbols that come round again
+def loops(count, V=32, L=32, device=None):  # chapter 11: symbols come again
     period = torch.randint(8, 17, (count, 1))
     symbols = torch.rand(count, V).argsort(-1)  # (B, V), all different
     ids = symbols.gather(1, torch.arange(L + 1) % period)  # (B, L + 1)
-    return ids[:, :-1], ids[:, 1:], torch.arange(L) >= period  # to copy: bool
+    parts = ids[:, :-1], ids[:, 1:], torch.arange(L) >= period  # third: bool
+    return [part.to(device) for part in parts]
 
 
-def train(steps=300):
-    model = Transformer(V=32, E=64, H=2, num_layers=2, max_length=32)
+def train(steps=300, device=None):
+    model = Transformer(V=32, E=64, H=2, num_layers=2, max_length=32).to(device)
     optimizer = torch.optim.Adam(model.parameters(), 0.003, betas=(0.9, 0.99))
     for _ in range(steps):
-        ids, targets, _ = loops(32)
+        ids, targets, _ = loops(32, device=device)
         loss = F.cross_entropy(model(ids).mT, targets)
         optimizer.zero_grad()
         loss.backward()
@@ -144,7 +212,9 @@ def train(steps=300):
 
 if __name__ == "__main__":
     torch.manual_seed(0)
-    model, (ids, targets, to_copy) = train(), loops(256)
-    right = (model(ids).argmax(-1) == targets)[to_copy].float().mean()
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model, (ids, targets, known) = train(300, device), loops(256, device=device)
+    right = (model(ids).argmax(-1) == targets)[known].float().mean()
     print(f"copied places that are right: {right:.2f}")
-    print(model.generate(torch.tensor([[3, 1, 4, 15, 9, 2, 6, 5] * 2]), 16))
+    twice = torch.tensor([[3, 1, 4, 15, 9, 2, 6, 5] * 2]).to(device)
+    print(model.generate(twice, 16))

@@ -1,5 +1,6 @@
 """A cache, shared heads, windows and masks of keys: whatever is kept or shared, the answer is the full pass's."""
 
+import copy
 import itertools
 
 import pytest
@@ -84,8 +85,8 @@ def test_writing_with_a_cache_is_writing_without(options):
 
 def test_with_a_cache_each_token_is_read_once(monkeypatch):
     model, read = model_of(MODELS["rotary"]), []
-    embed = model.embed
-    monkeypatch.setattr(model, "embed", lambda tokens, *places: read.append(tokens.size(1)) or embed(tokens, *places))
+    embed = model.token_embedding.forward
+    monkeypatch.setattr(model.token_embedding, "forward", lambda ids: read.append(ids.size(1)) or embed(ids))
     model.generate(torch.randint(11, (1, 5)), 4)
     assert read == [5, 1, 1, 1]
     read.clear()
@@ -112,7 +113,7 @@ def test_is_causal_shows_all_kept_keys_and_the_new_ones_up_to_ones_own(need_weig
 def test_masks_and_bias_beside_a_cache_are_for_all_keys(need_weights):
     layer, x = MultiHeadAttention(12, 3, process_heads=rotate_heads).double(), rows(B, L, 12)
     mask, keys = torch.rand(B, L, L) < 0.7, torch.arange(L) < torch.tensor([[9], [7], [5]])
-    bias = alibi_bias(3, L, dtype=torch.float64)
+    bias = alibi_bias(3, L, dtype=torch.float64).unsqueeze(0)
     expected, _ = layer(x, x, x, mask, is_causal=True, attn_bias=bias, key_mask=keys)
     cache = KeyValueCache()
     for start, stop in ((0, 5), (5, 6), (6, L)):
@@ -121,7 +122,7 @@ def test_masks_and_bias_beside_a_cache_are_for_all_keys(need_weights):
             mask[:, start:stop, :stop],
             is_causal=True,
             need_weights=need_weights,
-            attn_bias=bias[:, start:stop, :stop],
+            attn_bias=bias[..., start:stop, :stop],
             key_mask=keys[:, :stop],
             cache=cache,
         )
@@ -156,12 +157,69 @@ def test_a_cache_leaves_its_inputs_as_they_are():
     assert_close((key, value), copies, rtol=0, atol=0)
 
 
-def test_a_cache_is_for_one_batch_and_one_value_a_key():
-    for change in ((B + 1, 2, 1, 4), (B, 1, 1, 4), (B, 2, 1, 5)):
-        cache = KeyValueCache()
-        cache.update(*rows(2, B, 2, 3, 4))
-        refuses(cache.update, dict(zip(("key", "value"), rows(2, *change), strict=True)), ValueError, "cache")
+def test_a_cache_is_for_one_batch_one_dtype_and_one_value_a_key():
+    changed = [rows(2, *shape) for shape in ((B + 1, 2, 1, 4), (B, 1, 1, 4), (B, 2, 1, 5))]
+    for new in (*changed, (rows(B, 2, 1, 4), rows(B, 2, 1, 5)), rows(2, B, 2, 1, 4).float()):
+        for context in (torch.no_grad, torch.enable_grad):
+            with context():
+                cache = KeyValueCache()
+                cache.update(*rows(2, B, 2, 3, 4))
+                refuses(cache.update, dict(zip(("key", "value"), new, strict=True)), ValueError, "cache")
+                assert len(cache) == 3
     refuses(KeyValueCache().update, {"key": rows(B, 2, 3, 4), "value": rows(B, 2, 2, 4)}, ValueError, "value")
+
+
+@pytest.mark.parametrize("is_recorded", [False, True])
+def test_a_cache_owns_its_rows_and_a_copy_goes_on_by_itself(is_recorded):
+    """A prompt's cache, continued in four ways."""
+    model = model_of(MODELS["learned"])
+    prompt, ways = torch.randint(11, (1, 5)), torch.randint(11, (4, 3))
+    with torch.set_grad_enabled(is_recorded):
+        caches = model.make_caches()
+        model(prompt, caches)
+        forks = [[copy.copy(cache) for cache in caches] for _ in ways]
+        for token in range(3):
+            found = [model(way[None, token : token + 1], fork)[0, 0] for way, fork in zip(ways, forks, strict=True)]
+        whole = model(torch.cat([prompt.expand(4, -1), ways], dim=1))
+        assert_close(torch.stack(found), whole[:, -1])
+        key, value = rows(2, B, 2, 3, 4)
+        cache = KeyValueCache()
+        kept = cache.update(key, value)
+        key.zero_()
+        assert kept[0].any()
+    assert len(caches[0]) == 5
+
+
+def test_what_a_gradient_needs_is_not_written_over():
+    """Keys and values that are not trained: no record of theirs tells the cache that the queries' is kept."""
+    layer, x = MultiHeadAttention(8, 2).double(), rows(2, 5, 8)
+    for frozen in (layer.k_proj, layer.v_proj):
+        frozen.requires_grad_(False)
+    cache = KeyValueCache()
+    parts = [layer(*[part] * 3, is_causal=True, cache=cache)[0] for part in x.split(1, 1)]
+    whole, _ = layer(x, x, x, is_causal=True)
+    wanted = torch.autograd.grad(whole.square().sum(), layer.q_proj.weight)
+    assert_close(torch.autograd.grad(torch.cat(parts, 1).square().sum(), layer.q_proj.weight), wanted)
+
+
+def test_a_refused_call_leaves_the_caches_as_they_were():
+    model, tokens = model_of(MODELS["rotary"]), torch.randint(11, (1, 5))
+    for wrong in (
+        {"attn_masks": {1: torch.ones(2, 2) > 0}},
+        {"attn_masks": {1: torch.ones(5, 5)}},
+        {"attn_masks": [torch.ones(5, 5) > 0]},
+        {"key_mask": torch.ones(2, 5) > 0},
+        {"positions": torch.arange(4)},
+    ):
+        caches = model.make_caches()
+        with pytest.raises((ValueError, TypeError)):
+            model(tokens, caches, **wrong)
+        assert [len(cache) for cache in caches] == [0, 0]
+    cache = KeyValueCache()
+    refuses(model, {"tokens": tokens, "caches": [cache, cache]}, ValueError, "caches must be one of its own")
+    caches = model.make_caches()
+    model.blocks[0](rows(1, 3, 16), cache=caches[0])
+    refuses(model, {"tokens": tokens, "caches": caches}, ValueError, "caches must keep the same tokens")
 
 
 def test_left_padding_with_positions_and_a_mask_of_keys():

@@ -1,5 +1,6 @@
 """Attention in blocks, in parts and by regrouped sums, against the plain functions and PyTorch's."""
 
+import functools
 import math
 
 import pytest
@@ -12,7 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from attention import attention_weights, padding_mask, scaled_dot_product_attention
 from attention.efficient import Partial, linear_attention, merge, partial, streaming_attention
-from refusals import mistakes, refuses
+from refusals import HERE, mistakes, refuses
 from test_functional import DTYPES, assert_near, biased_problems, problems
 
 BLOCKS = st.integers(1, 9)
@@ -172,6 +173,47 @@ def test_exponential_features_give_back_the_softmax():
     features = lambda x: x**n / torch.lgamma(n + 1.0).div(2).exp()
     expected = attention_weights(query, key, scale=1.0) @ value
     assert_close(linear_attention(query, key, value, feature_map=features), expected)
+
+
+@pytest.mark.parametrize("mapped", [(0, None, None), (None, 1, None), (0, 2, 0), (None, None, 0)])
+def test_blocks_map_over_anything(mapped):
+    inputs = [torch.randn(n, 3, dtype=torch.float64) for n in (5, 7, 7)]
+    pairs = list(zip(inputs, mapped, strict=True))
+    given = [each if dim is None else torch.stack([each, 2 * each, -each], dim) for each, dim in pairs]
+    bias, mask = torch.randn(1, 7, dtype=torch.float64), torch.rand(3, 5, 7) < 0.7
+    found, wanted = (
+        torch.vmap(
+            torch.func.grad(lambda q, k, v, m, f=f: f(q, k, v, m, attn_bias=bias).square().sum(), (0, 1, 2)),
+            (*mapped, 0),
+        )(*given, mask)
+        for f in (functools.partial(streaming_attention, block_size=2), scaled_dot_product_attention)
+    )
+    assert_close(found, wanted)
+
+
+def test_what_is_no_number_in_padding_changes_nothing():
+    query, key, value = torch.randn(3, 2, 5, 4, dtype=torch.float64)
+    keys = torch.arange(5) < torch.tensor([[5], [3]])
+    spoilt = [each.masked_fill(~keys.unsqueeze(-1), math.nan).requires_grad_() for each in (key, value)]
+    found = linear_attention(query, *spoilt, key_mask=keys)
+    assert_close(found, linear_attention(query, key, value, key_mask=keys))
+    assert all(each.isfinite().all() for each in torch.autograd.grad(found.sum(), spoilt))
+
+
+@pytest.mark.skipif(not torch.amp.is_autocast_available(HERE.type), reason=f"PyTorch has no autocast on {HERE}")
+@pytest.mark.parametrize("function", [streaming_attention, linear_attention])
+@pytest.mark.parametrize("is_autocast", [False, True])
+def test_half_precision_is_computed_in_float32(function, is_autocast):
+    """Products that bfloat16 rounds, and sums that float16 does not hold."""
+    query, key, value = torch.randn(3, 9, 8)
+    if is_autocast:
+        with torch.autocast(HERE.type, torch.bfloat16):
+            found = function(query, key, value)
+        assert_close(found, function(query, key, value))
+    else:
+        query, key, value = (each.half() for each in (200 * query, 200 * key, value))
+        expected = function(query.double(), key.double(), value.double())
+        assert_close(function(query, key, value), expected.half(), rtol=2e-3, atol=2e-3)
 
 
 def test_padding_leaves_no_trace_in_the_state():

@@ -118,6 +118,8 @@ def test_one_pass_says_which_number_is_the_largest():
     assert told("weights", "met").endswith("each weight is 0.33.")
     assert told("scores", "Ann", causal_mask(3)).endswith("the largest score, 1.41, belongs to Ann.")
     assert len({told(step, "Bob") for step in STEPS}) == len(STEPS)
+    for step in ("scores", "weights"):
+        assert told(step, "Ann", causal_mask(3, offset=-1)).endswith("as no token is seen.")
 
 
 def test_one_pass_refuses_steps_and_words_that_there_are_not():

@@ -102,7 +102,8 @@ def test_a_norm_on_queries_and_keys(tokens):
             block.attend.q_proj.weight *= 5
     assert_close(model(tokens), expected)
     model(tokens).square().sum().backward()
-    assert model.blocks[0].attend.process_heads.scale.grad != 0
+    first, second = (block.attend.process_heads.scale for block in model.blocks)  # each block has its own
+    assert first.grad != second.grad
 
 
 def test_a_feed_forward_layer_with_a_gate(tokens):
@@ -143,6 +144,8 @@ def test_another_score_function(tokens):
     expected = (-distance).masked_fill(~causal_mask(9), -math.inf)
     expected[1, ..., 5:] = -math.inf
     assert_close(weights, expected.softmax(-1))
+    causal, _ = layer(x, x, x, is_causal=True)
+    assert_close(causal, layer(x, x, x, causal_mask(9))[0])
     model = make(positions="rotary", attend=by_distance).double()
     assert model.generate(tokens, 4).tolist() == model.generate(tokens, 4, cache=False).tolist()
     assert_close(layer(x, x, x)[1], None)
@@ -173,3 +176,73 @@ def test_the_package_s_cache_is_one_of_them():
         found = cache.update(key[:, :, start:stop], value[:, :, start:stop])
         assert_close(found, (key[:, :, :stop], value[:, :, :stop]))
         assert len(cache) == stop
+
+
+@pytest.mark.parametrize("length", [3, 4])  # as many as heads, or not
+def test_rows_and_heads_exchanged_are_found(length):
+    """What returns (B, L, H, D) in place of (B, H, L, D), or no weights where they are asked for."""
+
+    def turned(query, key, *positions):
+        return query.transpose(1, 2), key
+
+    def answered(query, key, value, mask, bias):
+        return value.transpose(1, 2), None
+
+    x = torch.randn(2, length, 16)
+    for name, wrong in (("process_heads", turned), ("attend", answered)):
+        with pytest.raises(ValueError, match=f"^{name} must"):
+            MultiHeadAttention(16, 4, **{name: wrong})(x, x, x)
+    model = make(positions=None, attend=lambda query, key, value, mask, bias: (value, None))
+    with pytest.raises(ValueError, match=r"^attend must return weights"):
+        model.attention_maps(torch.zeros(1, 3, dtype=torch.long))
+
+
+def test_adapters_on_the_eight_projections(tokens):
+    """Low-rank updates (Hu et al., 2021) beside frozen weights: the model's own until they are trained."""
+
+    class Adapted(nn.Module):
+        def __init__(self, linear):
+            super().__init__()
+            self.linear = linear.requires_grad_(False)
+            self.down = nn.Linear(linear.in_features, 2, bias=False)
+            self.up = nn.Linear(2, linear.out_features, bias=False)
+            nn.init.zeros_(self.up.weight)
+
+        def forward(self, x):
+            return self.linear(x) + self.up(self.down(x))
+
+    model = make(max_length=20)
+    before = model(tokens)
+    for block in model.blocks:
+        for name in ("q_proj", "k_proj", "v_proj", "out_proj"):
+            setattr(block.attend, name, Adapted(getattr(block.attend, name)))
+    assert_close(model(tokens), before)
+    model(tokens).square().sum().backward()
+    assert [module.up.weight.grad.any().item() for module in model.modules() if isinstance(module, Adapted)] == [
+        True
+    ] * 8
+    assert model.generate(tokens, 4).tolist() == model.generate(tokens, 4, cache=False).tolist()
+
+
+def test_a_cache_that_forgets(tokens):
+    """A window that evicts: rotary positions are those of the text, and no more than four keys are kept."""
+
+    class Window(KeyValueCache):
+        def __init__(self):
+            super().__init__()
+            self.key = self.value = None
+
+        def update(self, key, value):
+            self._length += key.size(2)  # of the text
+            if self.key is not None:
+                key, value = torch.cat([self.key, key], dim=2), torch.cat([self.value, value], dim=2)
+            self.key, self.value = key[:, :, -4:], value[:, :, -4:]
+            return self.key, self.value
+
+    model = make(positions="rotary").double()
+    windowed = make(positions="rotary", window=4).double()
+    windowed.load_state_dict(model.state_dict())
+    caches = [Window() for _ in model.blocks]
+    found = torch.cat([model(token, caches) for token in tokens.split(1, dim=1)], dim=1)
+    assert_close(found, windowed(tokens))
+    assert caches[0].key.size(2) == 4

@@ -7,6 +7,7 @@ import math
 from types import SimpleNamespace
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -780,41 +781,21 @@ WRONG_INPUTS = [
     (TypeError, "query", {"query": [[1.0]]}),
     (TypeError, "key", {"key": ones(2, 7, 15).long()}),
     (TypeError, "value", {"value": mask(2, 7, 15)}),
-    (
-        TypeError,
-        "attn_mask",
-        {"attn_mask": ones(5, 7)},
-    ),
+    (TypeError, "attn_mask", {"attn_mask": ones(5, 7)}),
     (TypeError, "attn_mask", {"attn_mask": [[True]]}),
     (ValueError, "query", {"query": ones(15)}),
     (ValueError, "query", {"query": ones(2, 5, 16)}),
     (ValueError, "key", {"key": ones(2, 7, 5)}),
-    (
-        ValueError,
-        "value",
-        {"value": ones(2, 6, 15)},
-    ),
+    (ValueError, "value", {"value": ones(2, 6, 15)}),
 ]
 WRONG_BATCHES = [
     (ValueError, "value", {"value": ones(2, 7, 3)}),
     (ValueError, "query", {"query": ones(5, 15)}),
     (ValueError, "key", {"key": ones(1, 2, 7, 15)}),
     (ValueError, "value", {"value": ones(7, 15)}),
-    (
-        ValueError,
-        ("query"),
-        {"query": ones(1, 5, 15)},
-    ),
-    (
-        ValueError,
-        ("key"),
-        {"key": ones(3, 7, 15)},
-    ),
-    (
-        ValueError,
-        ("value"),
-        {"value": ones(1, 7, 15)},
-    ),
+    (ValueError, ("query"), {"query": ones(1, 5, 15)}),
+    (ValueError, ("key"), {"key": ones(3, 7, 15)}),
+    (ValueError, ("value"), {"value": ones(1, 7, 15)}),
     *[
         (ValueError, "attn_mask", {"attn_mask": mask(*shape)})
         for shape in (
@@ -824,59 +805,20 @@ WRONG_BATCHES = [
     ],
 ]
 WRONG_PLACES = [
-    (
-        TypeError,
-        "attn_bias",
-        {"attn_bias": mask(5, 7)},
-    ),
-    (
-        ValueError,
-        "attn_bias",
-        {"attn_bias": ones(2, 5, 7)},
-    ),
-    (
-        ValueError,
-        "key_positions",
-        {"key_positions": ones(5)},
-    ),
-    (
-        ValueError,
-        "query_positions",
-        {"query_positions": ones(3, 5)},
-    ),
+    (TypeError, "attn_bias", {"attn_bias": mask(5, 7)}),
+    (ValueError, "attn_bias", {"attn_bias": ones(2, 5, 7)}),
+    (ValueError, "key_positions", {"key_positions": ones(5)}),
+    (ValueError, "query_positions", {"query_positions": ones(3, 5)}),
     (TypeError, "query_positions", {"query_positions": [0, 1]}),
 ]
 WRONG_ADDITIVE = [
     (TypeError, "projected_key", {"projected_key": [[1.0]]}),
     (ValueError, "value", {"value": ones(7)}),
-    (
-        ValueError,
-        "key",
-        {
-            "key": ones(3, 7, 15),
-            "value": ones(3, 7, 15),
-        },
-    ),
-    (
-        ValueError,
-        "projected_key",
-        {"projected_key": ones(2, 7, 15)},
-    ),
-    (
-        ValueError,
-        "projected_key",
-        {"projected_key": ones(2, 5, 3)},
-    ),
-    (
-        ValueError,
-        "attn_mask",
-        {"attn_mask": mask(7, 5)},
-    ),
-    (
-        ValueError,
-        "attn_mask",
-        {"attn_mask": mask(2, 1, 5, 7)},
-    ),
+    (ValueError, "key", {"key": ones(3, 7, 15), "value": ones(3, 7, 15)}),
+    (ValueError, "projected_key", {"projected_key": ones(2, 7, 15)}),
+    (ValueError, "projected_key", {"projected_key": ones(2, 5, 3)}),
+    (ValueError, "attn_mask", {"attn_mask": mask(7, 5)}),
+    (ValueError, "attn_mask", {"attn_mask": mask(2, 1, 5, 7)}),
 ]
 HEADS = {"embed_dim": 15, "num_heads": 3}
 WRONG_HEADS = [
@@ -890,6 +832,7 @@ WRONG_HEADS = [
     (ValueError, "dropout", {"dropout": 1.5}),
     (ValueError, "dropout", {"dropout": -0.5}),
     (TypeError, "dropout", {"dropout": True}),
+    (TypeError, "bias", {"bias": "no"}),
     (TypeError, "process_heads", {"process_heads": True}),
     (TypeError, "attend", {"attend": "fused"}),
     (TypeError, "num_key_value_heads", {"num_key_value_heads": 1.0}),
@@ -908,26 +851,10 @@ WRONG_WIDTHS = [
 ]
 WRONG_ORIGINALS = [
     (TypeError, "module", lambda: nn.Linear(15, 15)),
-    (
-        ValueError,
-        "module",
-        lambda: torch_module(15, 3, kdim=3),
-    ),
-    (
-        ValueError,
-        "module",
-        lambda: torch_module(15, 3, vdim=5),
-    ),
-    (
-        ValueError,
-        "module",
-        lambda: torch_module(15, 3, add_bias_kv=True),
-    ),
-    (
-        ValueError,
-        "module",
-        lambda: torch_module(15, 3, add_zero_attn=True),
-    ),
+    (ValueError, "module", lambda: torch_module(15, 3, kdim=3)),
+    (ValueError, "module", lambda: torch_module(15, 3, vdim=5)),
+    (ValueError, "module", lambda: torch_module(15, 3, add_bias_kv=True)),
+    (ValueError, "module", lambda: torch_module(15, 3, add_zero_attn=True)),
 ]
 
 
@@ -979,6 +906,35 @@ def test_what_comes_after_the_mask_is_named():
     ):
         with pytest.raises(TypeError, match="positional"):
             call()
+
+
+def test_numpy_s_flags_and_counts_are_flags_and_counts():
+    x, layer = torch.randn(1, 3, 4), MultiHeadAttention(np.int64(4), np.int64(2), bias=np.True_)
+    for need_weights in (np.False_, np.True_):
+        found, _ = layer(x, x, x, is_causal=np.True_, need_weights=need_weights)
+        assert_near(found, layer(x, x, x, is_causal=True)[0])
+
+
+@both_paths
+def test_three_dimensions_of_a_bias_that_may_be_texts_or_heads_are_refused(need_weights):
+    layer, x, bias = MultiHeadAttention(15, 3).double(), torch.randn(3, 5, 15).double(), torch.randn(3, 5, 5).double()
+    given = {"query": x, "key": x, "value": x, "need_weights": need_weights}
+    refuses(layer, given | {"attn_bias": bias}, ValueError, "attn_bias.unsqueeze(1) or attn_bias.unsqueeze(0)")
+    heads, _ = layer(x[:2], x[:2], x[:2], attn_bias=bias, need_weights=need_weights)
+    assert_near(layer(**given, attn_bias=bias[None])[0][:2], heads)
+    for row in range(3):
+        alone, _ = layer(*[x[row : row + 1]] * 3, attn_bias=bias[row])
+        assert_near(layer(**given, attn_bias=bias[:, None])[0][row : row + 1], alone)
+
+
+@both_paths
+def test_a_bias_of_infinity_takes_all_the_weight(need_weights):
+    layer, x = MultiHeadAttention(6, 2).double(), torch.randn(1, 3, 6).double()
+    bias = torch.zeros(3, 3).double()
+    bias[0, 1] = bias[1, 1:] = math.inf
+    output, _ = layer(x, x, x, attn_bias=bias, need_weights=need_weights)
+    values = layer.v_proj(x)
+    assert_near(output[0, :2], layer.out_proj(torch.stack([values[0, 1], values[0, 1:].mean(0)])))
 
 
 @pytest.mark.parametrize("flag", ["is_causal", "need_weights"])

@@ -5,6 +5,7 @@ import functools
 import itertools
 import math
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -166,7 +167,7 @@ PUBLISHED = {
 
 @pytest.mark.parametrize(("heads", "slopes"), PUBLISHED.items())
 def test_slopes_are_the_published_ones(heads, slopes):
-    assert_close(alibi_slopes(heads, dtype=torch.float64), torch.tensor(slopes, dtype=torch.float64))
+    assert_close(alibi_slopes(np.int64(heads), dtype=torch.float64), torch.tensor(slopes, dtype=torch.float64))
 
 
 @given(heads=st.integers(1, 70))
@@ -180,7 +181,7 @@ def test_slopes_of_any_number_of_heads_are_those_of_the_authors_code(heads):
         closest = 2 ** math.floor(math.log2(n))
         return slopes(closest) + slopes(2 * closest)[0::2][: n - closest]
 
-    assert_close(alibi_slopes(heads, dtype=torch.float64), torch.tensor(slopes(heads), dtype=torch.float64))
+    assert_close(alibi_slopes(np.int64(heads), dtype=torch.float64), torch.tensor(slopes(heads), dtype=torch.float64))
 
 
 @given(H=st.integers(1, 9), L=st.integers(0, 6), S=st.integers(0, 6), offset=st.integers(-3, 9))

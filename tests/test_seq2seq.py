@@ -412,16 +412,20 @@ def test_an_accelerator_is_read_no_more_often_than_it_has_to_be():
     with torch.no_grad():
         model.decoder.output.bias[EOS] = -1e9
     unsort = 1  # PyTorch's pad_packed_sequence puts the rows back into the batch's order
+    ids = 1  # the least and the largest, together
     for action, count in [
-        (lambda: model.encoder(source), 0),
-        (lambda: model.encoder(source, lengths), unsort),
-        (lambda: model.encoder(source, lengths.to(DEVICE)), unsort + 1),  # the lengths, by which it packs on the CPU
-        (lambda: model(source, target, lengths), unsort),
-        (lambda: model(source, target, lengths.to(DEVICE)), unsort + 1),
-        (lambda: model.decoder(target, hidden, states), 0),
-        (lambda: model.decoder.step(target[:, 0], hidden, states), 0),
+        (lambda: model.encoder(source), ids),
+        (lambda: model.encoder(source, lengths), ids + unsort),
+        (
+            lambda: model.encoder(source, lengths.to(DEVICE)),
+            ids + unsort + 1,
+        ),  # the lengths, by which it packs on the CPU
+        (lambda: model(source, target, lengths), 2 * ids + unsort),
+        (lambda: model(source, target, lengths.to(DEVICE)), 2 * ids + unsort + 2),  # and for its mask
+        (lambda: model.decoder(target, hidden, states), ids),
+        (lambda: model.decoder.step(target[:, 0], hidden, states), ids),
         (lambda: model.decoder.greedy(hidden, states, max_steps=5), 5),  # whether all rows have their EOS
-        (lambda: model.translate(source, lengths, max_steps=5), unsort + 5),
+        (lambda: model.translate(source, lengths, max_steps=5), ids + unsort + 5),
     ]:
         assert reads(action, DEVICE) == count
 

@@ -9,9 +9,7 @@ from torch.testing import assert_close
 import attention
 from attention import causal_mask, padding_mask, window_mask
 
-pytestmark = [
-    pytest.mark.usefixtures("on_the_cpu"),
-]
+pytestmark = [pytest.mark.usefixtures("on_the_cpu")]
 FIRST, SECOND = (2, 5), (3, 9)  # (B, L): traced with the one, asked for the other
 
 
@@ -38,9 +36,9 @@ class Layers(nn.Module):
             attention.nadaraya_watson(*inputs, attn_mask=mask),
             self.heads(*inputs, padding, is_causal=True)[0],
             *self.heads(*inputs, padding, is_causal=True, need_weights=True),
-            self.turning(*inputs, padding, is_causal=True, attn_bias=attention.alibi_bias(3, length))[0],
+            self.turning(*inputs, padding, is_causal=True, attn_bias=attention.alibi_bias(3, length)[None])[0],
             *self.turning(*inputs, mask, need_weights=True),
-            *self.block(tokens, padding, is_causal=True, need_weights=True, key=2 * tokens),
+            *self.block(tokens, padding, is_causal=True, need_weights=True),
             *self.decoder_block(tokens, tokens, padding, mask, is_causal=True, need_weights=True),
             tokens + attention.sinusoidal_positions(length, 12),
             *self.additive(*inputs, mask),
@@ -82,6 +80,24 @@ def test_a_compiled_mask_leaves_its_lengths_open():
     compiled = torch.compile(kept, fullgraph=True, backend="eager", dynamic=True)
     for new, keys in ((3, 5), (2, 7), (4, 4)):
         assert_close(compiled(new, keys), kept(new, keys))
+
+
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning", "ignore::DeprecationWarning")
+def test_the_older_tracer_bakes_in_no_length_and_no_shortcut():
+    def attend(scores, mask, tokens):
+        return (
+            attention.masked_softmax(scores, mask),
+            attention.attention_weights(tokens, tokens, mask, is_causal=True),
+            heads(tokens, tokens, tokens, mask, is_causal=True)[0],
+        )
+
+    heads = attention.MultiHeadAttention(12, 3).requires_grad_(False)
+    traced = torch.jit.trace(
+        attend, (torch.randn(5, 5), torch.ones(5, 5) > 0, torch.randn(2, 5, 12)), check_trace=False
+    )
+    given = torch.randn(7, 7), torch.rand(7, 7) < 0.5, torch.randn(3, 7, 12)
+    given[1][2] = False
+    assert_close(traced(*given), attend(*given))
 
 
 def test_under_autocast_too():

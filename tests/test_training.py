@@ -164,7 +164,7 @@ def test_counting_leaves_every_part_s_mode_and_drops_nothing_out(training):
 
 
 @can_pretend
-def test_a_step_reads_two_tensors_back_from_an_accelerator():
+def test_a_step_reads_four_tensors_back_from_an_accelerator():
     from accelerator import DEVICE
 
     model, (source, lengths, target) = translator().to(DEVICE), (t.to(DEVICE) for t in (SOURCE, LENGTHS, TARGET))
@@ -173,8 +173,8 @@ def test_a_step_reads_two_tensors_back_from_an_accelerator():
         return list(train(model, source, lengths, target, generator=seeded(), **(OPTIONS | {"steps": steps})))
 
     few, more = (reads(lambda steps=steps: run(steps), DEVICE) for steps in (2, 5))
-    assert more - few == 3 * 2  # the loss, and what PyTorch's pad_packed_sequence reads
-    assert few == 2 * 2 + 1  # and the lengths, once
+    assert more - few == 3 * 4  # the loss, what PyTorch's pad_packed_sequence reads, and the extremes of both ids
+    assert few == 2 * 4 + 1  # and the lengths, once
 
 
 # What is said of a mistake

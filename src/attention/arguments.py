@@ -12,14 +12,10 @@ from torch import Tensor
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
-def check_integer(name: str, number) -> None:
-    if not isinstance(number, Integral | torch.SymInt) or isinstance(number, bool):
-        raise TypeError(f"{name} must be an integer, found {number!r}")
-
-
-def check_count(name: str, count, least: int = 0) -> None:
-    check_integer(name, count)
-    if count < least:
+def check_count(name: str, count, least: int | None = 0) -> None:
+    if not isinstance(count, Integral | torch.SymInt) or isinstance(count, bool):
+        raise TypeError(f"{name} must be an integer, found {count!r}")
+    if least is not None and count < least:
         raise ValueError(f"{name} must be at least {least}, found {count}")
 
 
@@ -42,13 +38,8 @@ def check_choice(name: str, found: object, choices: tuple) -> None:
 
 def check_flags(**flags: bool) -> None:
     for name, flag in flags.items():
-        if not isinstance(flag, bool):
+        if type(flag).__name__ not in ("bool", "bool_"):  # Python's, NumPy's
             raise TypeError(f"{name} must be True or False, found {flag!r}")
-
-
-def check_function(name: str, function, example: str) -> None:
-    if not callable(function):
-        raise TypeError(f"{name} must be a function such as {example}, found {function!r}")
 
 
 def check_floating(name: str, tensor: Tensor) -> None:
@@ -56,16 +47,13 @@ def check_floating(name: str, tensor: Tensor) -> None:
         raise TypeError(f"{name} must be a floating-point tensor, found {kind(tensor)}")
 
 
-def check_matrix(name: str, tensor: Tensor, width: int | None = None, dims: int | None = None) -> None:
-    """Raise unless the tensor is (…, length, width): of this width, and with so many dimensions, where that is said."""
+def check_matrix(name: str, tensor: Tensor, width: int | None = None) -> None:
+    """Raise unless the tensor is (…, length, width), of this width where one is said."""
     check_floating(name, tensor)
-    found = tuple(tensor.shape)
-    if len(found) < 2:
-        raise ValueError(f"{name} must have at least two dimensions, (…, length, width), found {found}")
-    if width is not None and found[-1] != width:
+    if tensor.dim() < 2:
+        raise ValueError(f"{name} must have at least two dimensions, (…, length, width), found {tuple(tensor.shape)}")
+    if width is not None and tensor.size(-1) != width:
         raise ValueError(f"{name} must have the module's width {width}, found {shapes(**{name: tensor})}")
-    if dims is not None and len(found) != dims:
-        raise ValueError(f"{name} must have three dimensions, (B, length, width), found {found}")
 
 
 def check_query_key(query: Tensor, key: Tensor) -> tuple[int, ...]:
@@ -86,7 +74,7 @@ def check_value(query: Tensor, key: Tensor, value: Tensor) -> None:
 
 
 def check_broadcast(name: str, tensor: Tensor, wanted: tuple[int, ...], of: str = "the weights' shape") -> None:
-    if not broadcasts(tensor.shape, wanted):
+    if not broadcasts(tensor, wanted):
         raise ValueError(f"{name} of shape {tuple(tensor.shape)} does not broadcast to {of} {tuple(wanted)}")
 
 
@@ -105,26 +93,37 @@ def check_positions(name: str, positions: Tensor, rows: tuple[int, ...]) -> None
     check_broadcast(name, positions, rows, "the rows' shape")
 
 
-def check_integers(name: str, tensor: Tensor) -> None:
-    if not isinstance(tensor, Tensor) or tensor.dtype not in INTEGERS:
-        raise TypeError(f"{name} must be a tensor of integers, found {kind(tensor)}")
+def check_integers(name: str, tensor: Tensor, dtypes: tuple = INTEGERS, wanted: str = "integers") -> None:
+    if not isinstance(tensor, Tensor) or tensor.dtype not in dtypes:
+        raise TypeError(f"{name} must be a tensor of {wanted}, found {kind(tensor)}")
 
 
 def check_ids(name: str, ids: Tensor, count: int, shape: str = "(B, length)") -> None:
-    """Raise unless these are ids of this shape from 0 to ``count`` − 1, as far as :func:`can_be_read`."""
-    check_integers(name, ids)
+    """Raise unless these are ids of this shape from 0 to ``count`` − 1, of a type that an embedding takes."""
+    check_integers(name, ids, (torch.int32, torch.int64), "int32 or int64")
     if ids.dim() != len(shape.split()) or not ids.numel():
         raise ValueError(f"{name} must have shape {shape} with at least one id, found {tuple(ids.shape)}")
-    if can_be_read(ids):
-        least, most = ids.aminmax()
-        if least < 0 or most >= count:
-            raise ValueError(f"{name} must hold ids from 0 to {count - 1}, found {int(least)} to {int(most)}")
+    least, most = extremes(ids) or (0, 0)
+    if least < 0 or most >= count:
+        raise ValueError(f"{name} must hold ids from 0 to {count - 1}, found {least} to {most}")
 
 
-def broadcasts(found: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
-    """Whether a tensor of the one shape can be expanded to the other."""
-    pairs = zip(reversed(found), reversed(wanted), strict=False)
-    return len(found) <= len(wanted) and all(size in (1, full) for size, full in pairs)
+def extremes(tensor: Tensor) -> list | None:
+    """The least and the largest number, or None where none is known: compiled, traced, mapped over, on meta."""
+    if torch.compiler.is_compiling() or torch.jit.is_tracing() or not tensor.numel():
+        return None
+    try:
+        return [int(number) for number in torch.stack(tensor.aminmax()).tolist()]  # one wait for an accelerator
+    except RuntimeError:
+        return None
+
+
+def broadcasts(tensor: Tensor, shape: tuple[int, ...]) -> bool:
+    try:
+        tensor.expand(shape)
+    except RuntimeError:
+        return False
+    return True
 
 
 def leading(**tensors: Tensor) -> tuple[int, ...]:
@@ -144,10 +143,3 @@ def shapes(**tensors: Tensor) -> str:
 
 def kind(thing: object) -> object:
     return thing.dtype if isinstance(thing, Tensor) else type(thing).__name__
-
-
-def can_be_read(tensor: Tensor) -> bool:
-    """Whether the tensor's numbers can be looked at now, and no accelerator has to be waited for."""
-    if torch.compiler.is_compiling() or type(tensor) is not Tensor or tensor.device.type != "cpu":
-        return False
-    return not torch._C._functorch.is_functorch_wrapped_tensor(tensor)  # as under vmap, where it stands for many

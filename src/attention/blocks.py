@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
-from attention.arguments import check_choice, check_count, check_function, check_matrix, shapes
+from attention.arguments import check_choice, check_count
 from attention.cache import KeyValueCache
 from attention.modules import Attend, MultiHeadAttention, ProcessHeads
 
@@ -25,8 +25,7 @@ class FeedForward(nn.Module):
         activation: a function of each number: ``nn.functional.gelu``, ``torch.relu``, ….
 
     Raises:
-        TypeError: a count is not an integer, or the activation is not a function.
-        ValueError: a count is not positive.
+        TypeError, ValueError: a count is not an integer, or not positive.
 
     Source: Vaswani et al. (2017), section 3.3.
 
@@ -45,23 +44,30 @@ class FeedForward(nn.Module):
         check_count("embed_dim", embed_dim, least=1)
         hidden_dim = 4 * embed_dim if hidden_dim is None else hidden_dim
         check_count("hidden_dim", hidden_dim, least=1)
-        check_function("activation", activation, "torch.relu")
         self.up = nn.Linear(embed_dim, hidden_dim)
         self.down = nn.Linear(hidden_dim, embed_dim)
         self.activation = activation
 
     def forward(self, x: Tensor) -> Tensor:
-        """(…, L, E) → (…, L, E).
-
-        Raises:
-            TypeError, ValueError: x is not a floating-point tensor of this width.
-        """
-        check_matrix("x", x, self.up.in_features)
+        """(…, L, E) → (…, L, E)."""
         hidden = self.activation(self.up(x))  # (…, L, F)
         return self.down(hidden)  # (…, L, E)
 
 
-class Block(nn.Module):
+class _Residual(nn.Module):
+    """What both blocks have: layers that each add to what they were given, the feed-forward layer last."""
+
+    def _add_feed_forward(self, embed_dim: int, feed_forward: MakeLayer, before: MakeLayer, after: MakeLayer) -> None:
+        check_factory("feed_forward", feed_forward, "FeedForward")
+        self.feed_forward = feed_forward(embed_dim)
+        self.before_feed_forward, self.after_feed_forward = before(embed_dim), after(embed_dim)
+
+    def _add(self, x: Tensor, found: Tensor, norm: nn.Module) -> Tensor:
+        dropout = self.dropout
+        return norm(x + (dropout(found) if dropout.p else found))
+
+
+class Block(_Residual):
     """One block of a Transformer: self-attention, then a feed-forward layer, each added to what it was given.
 
     Pre-norm normalises what each of the two reads, ``x + layer(norm(x))``; post-norm normalises the sum,
@@ -134,9 +140,6 @@ class Block(nn.Module):
         key_mask: Tensor | None = None,
         cache: KeyValueCache | None = None,
         positions: Tensor | None = None,
-        query: Tensor | None = None,
-        key: Tensor | None = None,
-        value: Tensor | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Attend, then apply the feed-forward layer.
 
@@ -150,27 +153,18 @@ class Block(nn.Module):
             key_mask: bool (B, S), True = may attend: hides padding.
             cache: what the block keeps of earlier tokens, as in :class:`attention.MultiHeadAttention`.
             positions: where the tokens stand, (L,) or (B, L), for a block with ``process_heads``.
-            query: (B, L, E), from which the queries are made in place of x. To take an earlier head away from the
-                queries alone, pass what x would be without that head.
-            key: (B, L, E), likewise for the keys.
-            value: (B, L, E), likewise for the values.
 
         Returns:
             output (B, L, E), and the weights (B, H, L, S) from before dropout, or None.
 
         Raises:
-            TypeError, ValueError: as :class:`attention.MultiHeadAttention`; also if query, key or value has another
-                shape than x.
+            TypeError, ValueError: as :class:`attention.MultiHeadAttention`.
         """
-        check_matrix("x", x, self.attend.embed_dim)
-        for name, tensor in (("query", query), ("key", key), ("value", value)):
-            if tensor is not None and tensor.shape != x.shape:
-                raise ValueError(f"{name} must have the shape of x, found {shapes(x=x, **{name: tensor})}")
-        normed = self.before_attend(x)  # (B, L, E), and so are all that follow
+        own = self.before_attend(x)  # (B, L, E), and so are all that follow
         attended, weights = self.attend(
-            normed if query is None else self.before_attend(query),
-            normed if key is None else self.before_attend(key),
-            normed if value is None else self.before_attend(value),
+            own,
+            own,
+            own,
             attn_mask,
             is_causal=is_causal,
             need_weights=need_weights,
@@ -180,22 +174,13 @@ class Block(nn.Module):
             query_positions=positions,
             key_positions=positions,
         )
-        x = self.after_attend(x + self.dropout(attended))
-        return self._feed_forward(x), weights
-
-    def _add_feed_forward(self, embed_dim: int, feed_forward: MakeLayer, before: MakeLayer, after: MakeLayer) -> None:
-        check_factory("feed_forward", feed_forward, "FeedForward")
-        self.feed_forward = feed_forward(embed_dim)
-        self.before_feed_forward, self.after_feed_forward = before(embed_dim), after(embed_dim)
-
-    def _feed_forward(self, x: Tensor) -> Tensor:
-        if self.feed_forward is None:
-            return x
-        update = self.feed_forward(self.before_feed_forward(x))
-        return self.after_feed_forward(x + self.dropout(update))
+        x = self._add(x, attended, self.after_attend)
+        if self.feed_forward is not None:
+            x = self._add(x, self.feed_forward(self.before_feed_forward(x)), self.after_feed_forward)
+        return x, weights
 
 
-class DecoderBlock(Block):
+class DecoderBlock(_Residual):
     """One block of a decoder: as :class:`Block`, with cross-attention to an encoder's output, the memory, in between.
 
     Args:
@@ -228,8 +213,11 @@ class DecoderBlock(Block):
         norm_layer: MakeLayer = nn.LayerNorm,
         dropout: float = 0.0,
     ) -> None:
-        super().__init__(embed_dim, num_heads, norm, feed_forward=None, norm_layer=norm_layer, dropout=dropout)
+        super().__init__()
         before, after = _before_and_after(norm, norm_layer)
+        self.attend = MultiHeadAttention(embed_dim, num_heads, dropout)
+        self.before_attend, self.after_attend = before(embed_dim), after(embed_dim)
+        self.dropout = nn.Dropout(dropout)
         self.cross_attend = MultiHeadAttention(embed_dim, num_heads, dropout)
         self.before_cross_attend, self.after_cross_attend = before(embed_dim), after(embed_dim)
         self._add_feed_forward(embed_dim, feed_forward, before, after)
@@ -267,17 +255,15 @@ class DecoderBlock(Block):
         Raises:
             TypeError, ValueError: as :class:`attention.MultiHeadAttention`.
         """
-        check_matrix("x", x, self.attend.embed_dim)
-        check_matrix("memory", memory, self.cross_attend.embed_dim)
         own = self.before_attend(x)  # (B, L, E)
         attended, _ = self.attend(own, own, own, attn_mask, is_causal=is_causal, key_mask=key_mask, cache=cache)
-        x = self.after_attend(x + self.dropout(attended))
+        x = self._add(x, attended, self.after_attend)
         query = self.before_cross_attend(x)
         attended, weights = self.cross_attend(
             query, memory, memory, memory_mask, need_weights=need_weights, key_mask=memory_key_mask
         )
-        x = self.after_cross_attend(x + self.dropout(attended))
-        return self._feed_forward(x), weights
+        x = self._add(x, attended, self.after_cross_attend)
+        return self._add(x, self.feed_forward(self.before_feed_forward(x)), self.after_feed_forward), weights
 
 
 def _before_and_after(norm: str, norm_layer: MakeLayer) -> tuple[MakeLayer, MakeLayer]:

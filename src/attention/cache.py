@@ -14,7 +14,7 @@ class KeyValueCache:
 
     A token's key and value do not change when more tokens follow, so that a new query needs only to be compared with
     the kept ones: ``layer(new, new, new, is_causal=True, cache=cache)``. Its length is the number of tokens kept. For
-    another text make another.
+    another text make another; to continue one text in several ways, ``copy.copy`` it.
 
     >>> cache = KeyValueCache()
     >>> for _ in range(3):
@@ -24,12 +24,19 @@ class KeyValueCache:
     """
 
     def __init__(self) -> None:
-        self._key: Tensor | None = None  # with room for more rows than it has
-        self._value: Tensor | None = None
+        self._kept: tuple[Tensor, Tensor] | None = None  # keys and values, with room for more rows
         self._length = 0
 
     def __len__(self) -> int:
         return self._length
+
+    def __copy__(self) -> "KeyValueCache":
+        """A cache of the same tokens that goes on by itself."""
+        fork = KeyValueCache()
+        if self._kept is not None:
+            fork._kept = tuple(each.narrow(-2, 0, self._length).clone() for each in self._kept)
+            fork._length = self._length
+        return fork
 
     def update(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         """Keep the keys and values of new tokens.
@@ -42,28 +49,42 @@ class KeyValueCache:
             all keys and values so far, (B, H, S, D), the new ones last.
 
         Raises:
-            ValueError: there is not one value for each key, or the new ones are of another batch or of other heads
-                than those that are kept.
+            ValueError: there is not one value for each key, or the new ones are of another batch, other heads, another
+                dtype or device than those that are kept.
         """
         if key.shape[:-1] != value.shape[:-1]:
             raise ValueError(f"value must have one row for each key, found {shapes(key=key, value=value)}")
-        self._key, self._value = self._append(self._key, key), self._append(self._value, value)
-        self._length += key.size(-2)
-        return self._key.narrow(-2, 0, self._length), self._value.narrow(-2, 0, self._length)
-
-    def _append(self, kept: Tensor | None, new: Tensor) -> Tensor:
-        """The kept rows with the new ones behind them, and room for as many again: each is copied about once."""
-        if kept is None:
-            return new
-        if kept.shape[:-2] != new.shape[:-2] or kept.size(-1) != new.size(-1):
-            found = f"kept {tuple(kept.narrow(-2, 0, self._length).shape)}, new {tuple(new.shape)}"
+        if self._kept is None:
+            self._kept = key.narrow(-2, 0, 0), value.narrow(-2, 0, 0)
+        kept_key, kept_value = self._kept
+        if _kind(key, value) != _kind(kept_key, kept_value):
+            found = f"kept {_kind(kept_key, kept_value)}, new {_kind(key, value)}"
             raise ValueError(f"a cache is for one text, or one batch: make another for this one, found {found}")
-        length = self._length + new.size(-2)
-        if kept.requires_grad or new.requires_grad:
-            return torch.cat([kept.narrow(-2, 0, self._length), new], dim=-2)
-        if length > kept.size(-2):
-            room = kept.new_empty(*kept.shape[:-2], 2 * length, kept.size(-1))
-            room.narrow(-2, 0, self._length).copy_(kept.narrow(-2, 0, self._length))
-            kept = room
-        kept.narrow(-2, self._length, new.size(-2)).copy_(new)
-        return kept
+        start = self._length
+        self._length = stop = start + key.size(-2)
+        if torch.is_grad_enabled():  # what a backward pass may need is never written to
+            self._kept = (
+                torch.cat([kept_key[..., :start, :], key], -2),
+                torch.cat([kept_value[..., :start, :], value], -2),
+            )
+            return self._kept
+        if stop > kept_key.size(-2):
+            self._kept = kept_key, kept_value = (
+                _with_room(kept_key, start, 2 * stop),
+                _with_room(kept_value, start, 2 * stop),
+            )
+        kept_key.narrow(-2, start, stop - start).copy_(key)
+        kept_value.narrow(-2, start, stop - start).copy_(value)
+        return kept_key.narrow(-2, 0, stop), kept_value.narrow(-2, 0, stop)
+
+
+def _with_room(kept: Tensor, length: int, room: int) -> Tensor:
+    """The rows in a tensor with room for as many again, so that each is copied about once."""
+    larger = kept.new_empty(*kept.shape[:-2], room, kept.size(-1))
+    larger[..., :length, :] = kept[..., :length, :]
+    return larger
+
+
+def _kind(key: Tensor, value: Tensor) -> tuple:
+    """What stays when there are more rows: (B, H), and the widths and dtypes of both."""
+    return *key.shape[:-2], key.size(-1), value.size(-1), key.dtype, value.dtype

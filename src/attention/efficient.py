@@ -20,7 +20,7 @@ from attention.arguments import (
     leading,
     shapes,
 )
-from attention.functional import at_least_float32, without_autocast
+from attention.functional import at_least_float32, clamped, without_autocast
 from attention.masks import check_mask, with_keys
 
 
@@ -140,28 +140,44 @@ def streaming_attention(
     scale = 1 / math.sqrt(max(query.size(-1), 1)) if scale is None else scale
     batch, dtype = leading(query=query, key=key, value=value), at_least_float32(query)
     q, k, v = (each.to(dtype).expand(*batch, *each.shape[-2:]) for each in (query, key, value))
+    bias = None if attn_bias is None else clamped(attn_bias, dtype).masked_fill(attn_bias == -math.inf, -math.inf)
     with without_autocast(query):
-        return _Streaming.apply(q * scale, k, v, attn_bias, mask, is_causal, block_size).to(query.dtype)
+        return _Streaming.apply(q * scale, k, v, bias, mask, is_causal, block_size)[0].to(query.dtype)
 
 
 class _Streaming(torch.autograd.Function):
     """Softmax attention block by block, both ways; queries are scaled already."""
 
     @staticmethod
-    def forward(ctx, query, key, value, bias, mask, is_causal, block_size):
+    def forward(query, key, value, bias, mask, is_causal, block_size):
         found = stream(query, key, value, bias, mask, is_causal, block_size)
-        output = found.answer()
-        ctx.save_for_backward(query, key, value, bias, mask, output, found.log_total())
-        ctx.is_causal, ctx.block_size = is_causal, block_size
-        return output
+        return found.answer(), found.log_total()
+
+    @staticmethod
+    def setup_context(ctx, inputs, outputs):
+        *tensors, ctx.is_causal, ctx.block_size = inputs
+        ctx.mark_non_differentiable(outputs[1])
+        ctx.save_for_backward(*tensors, *outputs)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx, gradient):
+    def backward(ctx, gradient, _):
         query, key, value, bias, mask, output, log_total = ctx.saved_tensors
         bias_too = bias is not None and ctx.needs_input_grad[3]
         kept = query, key, value, bias, mask, ctx.is_causal, ctx.block_size
         return *stream_backward(gradient, output, log_total, *kept, bias_too=bias_too), None, None, None
+
+    @staticmethod
+    def vmap(info, in_dims, query, key, value, bias, mask, is_causal, block_size):
+        """What is mapped over becomes one more leading dimension."""
+        dims, tensors = query.dim() + (in_dims[0] is None), []
+        for tensor, dim in zip((query, key, value, bias, mask), in_dims, strict=False):
+            if tensor is not None:
+                tensor = tensor.unsqueeze(0) if dim is None else tensor.movedim(dim, 0)
+                tensor = tensor[:, *[None] * (dims - tensor.dim())]  # as a bias may have fewer dimensions
+                tensor = tensor.expand(info.batch_size, *tensor.shape[1:])
+            tensors.append(tensor)
+        return _Streaming.apply(*tensors, is_causal, block_size), (0, 0)
 
 
 def stream(query, key, value, bias=None, mask=None, is_causal=False, block_size=64) -> Partial:
@@ -189,8 +205,9 @@ def stream_backward(
 
     ``log_total`` and ``output`` are those of all keys, of which these may be a part.
     """
-    of_query, of_key, of_value = (torch.zeros_like(each) for each in (query, key, value))
-    of_bias = torch.zeros_like(bias) if bias_too else None
+    # Made of the output, which is mapped over wherever any of them is:
+    of_query, of_key, of_value = (output.new_zeros(each.shape) for each in (query, key, value))
+    of_bias = output.new_zeros(bias.shape) if bias_too else None
     drift = (gradient * output).sum(-1, keepdim=True)  # what a row's scores have in common: Σ weight · reaction
     for rows, keys in _blocks(query, key, is_causal, block_size):
         scores = _scores(query, key, bias, mask, is_causal, rows, keys)
@@ -280,6 +297,8 @@ def linear_attention(
     seen = with_keys(None, key_mask, weights_shape)  # (B, …, 1, S)
     dtype = at_least_float32(query)
     feature_map = feature_map or (lambda x: nn.functional.elu(x) + 1)
+    if seen is not None:  # zeros in place of padding, which may be no number
+        key, value = (each.masked_fill(~seen.mT, 0.0) for each in (key, value))
     with without_autocast(query):
         q, k, v = feature_map(query.to(dtype)), feature_map(key.to(dtype)), value.to(dtype)
         if seen is not None:

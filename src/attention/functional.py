@@ -11,7 +11,6 @@ import torch
 from torch import Tensor, nn
 
 from attention.arguments import (
-    can_be_read,
     check_bias,
     check_flags,
     check_floating,
@@ -34,13 +33,6 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None, dim: int = -1) ->
         mask: bool, True = may attend, broadcastable to the scores' shape, with all of its dimensions or at most two.
         dim: the dimension that sums to 1.
 
-    Returns:
-        weights, of the scores' shape, dtype and device.
-
-    Raises:
-        TypeError: the scores are not a floating-point tensor, or the mask is not boolean.
-        ValueError: the mask does not broadcast to the scores' shape.
-
     >>> masked_softmax(torch.zeros(2, 2), torch.tensor([[True, False], [False, False]])).tolist()
     [[1.0, 0.0], [0.0, 0.0]]
     """
@@ -48,7 +40,7 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None, dim: int = -1) ->
     if mask is None:
         return scores.softmax(dim, dtype=at_least_float32(scores)).to(scores.dtype)
     check_mask("mask", mask, scores.shape)
-    return _softmax_or_zeros(scores.masked_fill(~mask, -math.inf), dim)
+    return softmax_where(mask & (scores != -math.inf), scores.to(at_least_float32(scores)), dim).to(scores.dtype)
 
 
 def attention_weights(
@@ -63,6 +55,9 @@ def attention_weights(
 ) -> Tensor:
     """How much each query attends to each key: ``softmax(query · keyᵀ · scale + attn_bias)``.
 
+    The weights (…, L, S) have the query's dtype and are computed in float32 or better, under autocast too. Each row
+    sums to 1, or is all zeros where every key is hidden.
+
     Args:
         query: (…, L, D).
         key: (…, S, D), with leading dimensions that broadcast with the query's.
@@ -75,15 +70,6 @@ def attention_weights(
         key_mask: bool (B, S), True = may attend, of weights with a batch, (B, …, L, S): hides padding from all of a
             sequence's queries.
 
-    Returns:
-        weights (…, L, S) of the query's dtype, computed in float32 or better, under autocast too; each row sums to 1,
-        or is all zeros where every key is hidden.
-
-    Raises:
-        TypeError: query, key or bias is not a floating-point tensor, a mask is not boolean, or ``is_causal`` is
-            neither True nor False.
-        ValueError: shapes that do not fit, with both named.
-
     Source: Vaswani et al. (2017), equation 1.
 
     >>> attention_weights(torch.zeros(1, 4), torch.randn(2, 4)).tolist()
@@ -93,21 +79,10 @@ def attention_weights(
     check_flags(is_causal=is_causal)
     if attn_mask is not None:
         check_mask("attn_mask", attn_mask, weights_shape)
-    mask = with_keys(attn_mask, key_mask, weights_shape)
-    scale = 1 / math.sqrt(max(query.size(-1), 1)) if scale is None else scale
-    with without_autocast(query):  # float16 may not hold the score of two float16 vectors
-        scores = (query.to(at_least_float32(query)) * scale) @ key.to(at_least_float32(key)).mT  # (…, L, S)
     if attn_bias is not None:
         check_bias(attn_bias, weights_shape)
-        scores = (scores + attn_bias).masked_fill(attn_bias == -math.inf, -math.inf)
-    if is_causal and mask is None and attn_bias is None:
-        _hide_the_future(scores)
-    elif is_causal:
-        mask = with_causal(mask, weights_shape, device=query.device)
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    is_all_visible = attn_bias is None and mask is None and not is_causal
-    return (scores.softmax(-1) if is_all_visible else _softmax_or_zeros(scores)).to(query.dtype)
+    mask = with_keys(attn_mask, key_mask, weights_shape)
+    return weights_of(query, key, mask, attn_bias, is_causal=is_causal, scale=scale)
 
 
 def scaled_dot_product_attention(
@@ -131,22 +106,13 @@ def scaled_dot_product_attention(
     Args:
         query: (…, L, D).
         key: (…, S, D).
-        value: (…, S, Dv).
-        attn_mask: bool, True = may attend, broadcastable to (…, L, S), with all of its dimensions or at most two,
-            which are (L, S).
+        value: (…, S, Dv), one row for each key.
+        attn_mask: as in :func:`attention_weights`.
         dropout_p: probability of dropping a weight; applied whenever it is not 0, so pass 0 to evaluate.
-        is_causal: also hide the keys after the query's own position.
-        scale: factor on the scores; 1/√D when not given.
-        attn_bias: numbers that are added to the scaled scores, broadcastable to (…, L, S) in any way, as in
-            :func:`attention_weights`; −∞ hides a key. PyTorch's function takes them as a floating-point ``attn_mask``.
-        key_mask: bool (B, S), True = may attend, as in :func:`attention_weights`.
-
-    Returns:
-        output (…, L, Dv); of the inputs' dtype, or of autocast's where that is on.
-
-    Raises:
-        TypeError, ValueError: as :func:`attention_weights`; also if the value does not have one row for each key, or
-            ``dropout_p`` is a bool or lies outside 0 … 1.
+        is_causal: as there.
+        scale: as there.
+        attn_bias: as there; PyTorch's function takes it as a floating-point ``attn_mask``.
+        key_mask: as there.
 
     Source: Vaswani et al. (2017), equation 1.
 
@@ -161,6 +127,44 @@ def scaled_dot_product_attention(
     return nn.functional.dropout(weights, dropout_p) @ value
 
 
+def weights_of(
+    query: Tensor, key: Tensor, mask: Tensor | None, bias: Tensor | None, *, is_causal: bool, scale: float | None = None
+) -> Tensor:
+    """:func:`attention_weights` without its checks."""
+    scale = 1 / math.sqrt(max(query.size(-1), 1)) if scale is None else scale
+    dtype = at_least_float32(query)
+    with without_autocast(query):  # float16 may not hold the score of two float16 vectors
+        scores = (query.to(dtype) * scale) @ key.to(dtype).mT  # (…, L, S)
+    if is_causal and mask is None and bias is None:
+        _hide_the_future(scores)
+        return scores.softmax(-1).to(query.dtype)
+    if is_causal:
+        mask = with_causal(mask, scores.shape, device=query.device)
+    if bias is not None:
+        scores = scores + clamped(bias, dtype)
+    shown = where_shown(mask, bias)
+    return (scores.softmax(-1) if shown is None else softmax_where(shown, scores)).to(query.dtype)
+
+
+def softmax_where(shown: Tensor, scores: Tensor, dim: int = -1) -> Tensor:
+    """The softmax over what is shown, and zeros in a row with nothing: −∞ alone would give NaN, in its gradient too."""
+    is_blind = ~shown.any(dim, keepdim=True)
+    hidden = torch.zeros_like(is_blind, dtype=scores.dtype).masked_fill(~is_blind, -math.inf)
+    return torch.where(shown, scores, hidden).softmax(dim).masked_fill(is_blind, 0.0)
+
+
+def where_shown(mask: Tensor | None, bias: Tensor | None) -> Tensor | None:
+    """Which keys are hidden neither by the mask nor by a bias of −∞; None if all are shown."""
+    if bias is None:
+        return mask
+    return bias != -math.inf if mask is None else mask & (bias != -math.inf)
+
+
+def clamped(bias: Tensor, dtype: torch.dtype) -> Tensor:
+    """The bias in this dtype, whose largest numbers stand for what it does not hold, and for ∞."""
+    return bias.to(dtype).clamp(torch.finfo(dtype).min, torch.finfo(dtype).max)
+
+
 def at_least_float32(tensor: Tensor) -> torch.dtype:
     return torch.promote_types(tensor.dtype, torch.float32)
 
@@ -170,18 +174,6 @@ def without_autocast(tensor: Tensor):
     kind = tensor.device.type
     is_on = torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)
     return torch.autocast(kind, enabled=False) if is_on else contextlib.nullcontext()
-
-
-def _softmax_or_zeros(scores: Tensor, dim: int = -1) -> Tensor:
-    """The softmax, and zeros for a row of −∞ alone: its softmax would be NaN, and its gradient too."""
-    dtype = at_least_float32(scores)
-    if not scores.size(dim):
-        return scores
-    is_blind = scores.detach().amax(dim, keepdim=True) == -math.inf
-    if can_be_read(is_blind) and not is_blind.any():  # as a rule; what follows goes twice more over all scores
-        return scores.softmax(dim, dtype=dtype).to(scores.dtype)
-    weights = scores.masked_fill(is_blind, 0.0).softmax(dim, dtype=dtype)
-    return weights.masked_fill(is_blind, 0.0).to(scores.dtype)
 
 
 def _hide_the_future(scores: Tensor) -> None:

@@ -8,7 +8,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from attention.functional import at_least_float32, attention_weights, without_autocast
+from attention.functional import at_least_float32, clamped, weights_of, where_shown, without_autocast
 
 
 def plain_attention(
@@ -22,8 +22,9 @@ def plain_attention(
     is_causal: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """What each head finds (B, H, L, D), and with which weights (B, H, L, S)."""
-    weights = attention_weights(query, key, mask, is_causal=is_causal, attn_bias=bias)
-    return nn.functional.dropout(weights, dropout_p) @ value, weights
+    weights = weights_of(query, key, mask, bias, is_causal=is_causal)
+    dropped = nn.functional.dropout(weights, dropout_p) if dropout_p else weights
+    return dropped @ value, weights
 
 
 def fused_attention(
@@ -42,17 +43,14 @@ def fused_attention(
     decide. Beside a bias it computes in float32 or better: in 16 bits there are not enough digits for one.
     """
     kernel = nn.functional.scaled_dot_product_attention
-    if mask is None and bias is None:
+    shown = where_shown(mask, bias)
+    if shown is None:
         return kernel(query, key, value, None, dropout_p, is_causal), None
+    is_blind = ~shown.any(-1, keepdim=True)
     if bias is None:
-        is_blind = ~mask.any(-1, keepdim=True)
-        return kernel(query, key, value, mask | is_blind, dropout_p).masked_fill(is_blind, 0.0), None
-    bias = torch.atleast_2d(bias)  # the kernel takes no less
-    is_shown = bias != -math.inf if mask is None else mask & (bias != -math.inf)
-    is_blind = ~is_shown.any(-1, keepdim=True)
+        return kernel(query, key, value, shown | is_blind, dropout_p).masked_fill(is_blind, 0.0), None
     dtype = at_least_float32(query)
-    held = torch.finfo(dtype)  # a number outside would become −∞, and hide a key, or ∞
-    added = bias.to(dtype).clamp(held.min, held.max).masked_fill(~is_shown, -math.inf).masked_fill(is_blind, 0.0)
+    added = clamped(bias, dtype).masked_fill(~shown, -math.inf).masked_fill(is_blind, 0.0)
     with without_autocast(query):
-        output = kernel(query.to(dtype), key.to(dtype), value.to(dtype), added, dropout_p)
+        output = kernel(query.to(dtype), key.to(dtype), value.to(dtype), torch.atleast_2d(added), dropout_p)
     return output.masked_fill(is_blind, 0.0).to(value.dtype), None

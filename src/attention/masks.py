@@ -3,15 +3,7 @@
 import torch
 from torch import Tensor
 
-from attention.arguments import (
-    broadcasts,
-    can_be_read,
-    check_broadcast,
-    check_count,
-    check_integer,
-    check_integers,
-    kind,
-)
+from attention.arguments import broadcasts, check_broadcast, check_count, check_integers, extremes, kind
 
 
 def causal_mask(length: int, key_length: int | None = None, *, offset: int = 0, device=None) -> Tensor:
@@ -39,12 +31,7 @@ def causal_mask(length: int, key_length: int | None = None, *, offset: int = 0, 
     key_length = length if key_length is None else key_length
     check_count("length", length)
     check_count("key_length", key_length)
-    check_integer("offset", offset)
-    return lower_triangle(length, key_length, offset, device=device)
-
-
-def lower_triangle(length: int, key_length: int, offset: int = 0, *, device=None) -> Tensor:
-    """:func:`causal_mask` without its checks."""
+    check_count("offset", offset, least=None)
     return torch.ones(length, key_length, dtype=torch.bool, device=device).tril(offset)
 
 
@@ -62,8 +49,8 @@ def padding_mask(lengths: Tensor, length: int) -> Tensor:
 
     Raises:
         TypeError: ``lengths`` is not an integer tensor.
-        ValueError: ``lengths`` has another shape, or a length outside 0 … S. On an accelerator, and while the function
-            is compiled, the lengths are not looked at: above S counts as S there, and below 0 as 0.
+        ValueError: ``lengths`` has another shape, or a length outside 0 … S. While the function is compiled or mapped
+            over, the lengths are not looked at: above S counts as S there, and below 0 as 0.
 
     >>> padding_mask(torch.tensor([1, 3]), 3).int().tolist()
     [[[1, 0, 0]], [[1, 1, 1]]]
@@ -72,10 +59,9 @@ def padding_mask(lengths: Tensor, length: int) -> Tensor:
     check_integers("lengths", lengths)
     if lengths.dim() not in (1, 2):
         raise ValueError(f"lengths must have shape (B,) or (B, L), found {tuple(lengths.shape)}")
-    if can_be_read(lengths) and lengths.numel():
-        shortest, longest = lengths.aminmax()
-        if shortest < 0 or longest > length:
-            raise ValueError(f"lengths must lie between 0 and length={length}, found {int(shortest)} to {int(longest)}")
+    shortest, longest = extremes(lengths) or (0, 0)
+    if shortest < 0 or longest > length:
+        raise ValueError(f"lengths must lie between 0 and length={length}, found {shortest} to {longest}")
     lengths = lengths[:, None, None] if lengths.dim() == 1 else lengths.unsqueeze(-1)  # (B, 1, 1) or (B, L, 1)
     return torch.arange(length, device=lengths.device) < lengths
 
@@ -136,12 +122,9 @@ def with_keys(attn_mask: Tensor | None, key_mask: Tensor | None, weights_shape: 
     return key_mask if attn_mask is None else attn_mask & key_mask
 
 
-def with_causal(attn_mask: Tensor | None, weights_shape: tuple[int, ...], kept: int = 0, *, device) -> Tensor | None:
-    """The mask, with what comes after a query's own place hidden too; a last query alone sees all that there is."""
-    L, S = weights_shape[-2:]
-    if kept and kept + 1 >= S:
-        return attn_mask
-    causal = causal_mask(L, S, offset=kept, device=device)
+def with_causal(attn_mask: Tensor | None, weights_shape: tuple[int, ...], offset: int = 0, *, device) -> Tensor:
+    """The mask, with what comes after a query's own place hidden too."""
+    causal = torch.ones(weights_shape[-2:], dtype=torch.bool, device=device).tril(offset)
     return causal if attn_mask is None else attn_mask & causal
 
 
@@ -151,10 +134,10 @@ def of_heads(attn_mask: Tensor | None, weights_shape: tuple[int, ...]) -> Tensor
         return None
     check_boolean("attn_mask", attn_mask)
     B, H, L, S = weights_shape
-    full = {2: (L, S), 3: (B, L, S), 4: (B, H, L, S)}.get(attn_mask.dim())
-    if full is None or attn_mask.size(-1) != S or not broadcasts(attn_mask.shape, full):
+    mask = attn_mask.unsqueeze(1) if attn_mask.dim() == 3 else attn_mask
+    if mask.dim() not in (2, 4) or mask.size(-1) != S or not broadcasts(mask, weights_shape):
         raise ValueError(
             f"attn_mask must have shape (L, S), (B, 1 or L, S) or (B, 1 or H, 1 or L, S), "
             f"here with B, H, L, S = {B}, {H}, {L}, {S}, found {tuple(attn_mask.shape)}"
         )
-    return attn_mask.unsqueeze(1) if attn_mask.dim() == 3 else attn_mask
+    return mask

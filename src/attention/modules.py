@@ -13,7 +13,6 @@ from attention.arguments import (
     check_bias,
     check_count,
     check_flags,
-    check_function,
     check_matrix,
     check_positions,
     check_probability,
@@ -81,20 +80,21 @@ class MultiHeadAttention(nn.Module):
         check_count("num_heads", num_heads, least=1)
         check_count("num_key_value_heads", num_key_value_heads, least=1)
         check_probability("dropout", dropout)
+        check_flags(bias=bias)
         if embed_dim % num_heads:
             raise ValueError(f"embed_dim must be a multiple of num_heads, found {embed_dim} and {num_heads}")
         if num_heads % num_key_value_heads:
             found = f"{num_heads} and {num_key_value_heads}"
             raise ValueError(f"num_heads must be a multiple of num_key_value_heads, found {found}")
-        if process_heads is not None:
-            check_function("process_heads", process_heads, "attention.rotate_heads")
-        if attend is not None:
-            check_function("attend", attend, "attention.kernels.plain_attention")
+        for name, function in (("process_heads", process_heads), ("attend", attend)):
+            if function is not None and not callable(function):
+                raise TypeError(f"{name} must be a function, found {function!r}")
         self.embed_dim = embed_dim
         self.num_heads, self.num_key_value_heads = num_heads, num_key_value_heads
+        self.head_dim = embed_dim // num_heads
         self.dropout = dropout
-        self.process_heads, self.attend = process_heads, attend
-        key_dim = embed_dim // num_heads * num_key_value_heads
+        self.process_heads, self.kernel = process_heads, attend
+        key_dim = self.head_dim * num_key_value_heads
         self.q_proj = nn.Linear(embed_dim, embed_dim, bias)
         self.k_proj = nn.Linear(embed_dim, key_dim, bias)
         self.v_proj = nn.Linear(embed_dim, key_dim, bias)
@@ -157,29 +157,32 @@ class MultiHeadAttention(nn.Module):
         self._check_inputs(query, key, value)
         check_flags(is_causal=is_causal, need_weights=need_weights)
         kept = 0 if cache is None else len(cache)
+        H, D = self.num_heads, self.head_dim
+        B, L, new = query.size(0), query.size(1), key.size(1)
+        S = kept + new
+        mask = self._check_masks(attn_mask, attn_bias, key_mask, (B, H, L, S))
+        if kept and kept + 1 >= S:
+            is_causal = False  # a last query alone sees all that there is
+        in_kernel = is_causal and not kept and self.kernel is None and mask is None and attn_bias is None
+        if is_causal and not in_kernel:
+            mask = with_causal(mask, (L, S), kept, device=query.device)
         places = self._positions("query_positions", query_positions, query, kept)
         key_places = self._positions("key_positions", key_positions, key, kept)
-        weights_shape = query.size(0), self.num_heads, query.size(1), kept + key.size(1)
-        mask = with_keys(of_heads(attn_mask, weights_shape), key_mask, weights_shape)
-        if attn_bias is not None:
-            check_bias(attn_bias, weights_shape)
-        if is_causal and (kept or self.attend is not None or mask is not None or attn_bias is not None):
-            mask, is_causal = with_causal(mask, weights_shape, kept, device=query.device), False
-        q = self._split(self.q_proj(query), self.num_heads)  # (B, H, L, D)
-        k = self._split(self.k_proj(key), self.num_key_value_heads)  # (B, its heads, S, D)
-        v = self._split(self.v_proj(value), self.num_key_value_heads)
-        if self.process_heads is not None:
-            q, k = self.process_heads(q, k, places, key_places)
+        q = self.q_proj(query).view(B, L, H, D).transpose(1, 2)  # (B, H, L, D)
+        k = self.k_proj(key).view(B, new, self.num_key_value_heads, D).transpose(1, 2)  # (B, its heads, S, D)
+        v = self.v_proj(value).view(B, new, self.num_key_value_heads, D).transpose(1, 2)
+        if places is not None:
+            q, k = self._process(q, k, places, key_places)
         if cache is not None:
             k, v = cache.update(k, v)
-        if self.num_key_value_heads < self.num_heads:
-            k, v = (each.repeat_interleave(self.num_heads // each.size(1), dim=1) for each in (k, v))  # (B, H, S, D)
-        if self.attend is not None:
-            heads, weights = self.attend(q, k, v, mask, attn_bias)
+        if self.num_key_value_heads < H:
+            k, v = (each.repeat_interleave(H // each.size(1), dim=1) for each in (k, v))  # (B, H, S, D)
+        if self.kernel is not None:
+            heads, weights = self._attend(q, k, v, mask, attn_bias, need_weights)
         else:
             attend = plain_attention if need_weights else fused_attention
             dropout_p = self.dropout if self.training else 0.0
-            heads, weights = attend(q, k, v, mask, attn_bias, dropout_p=dropout_p, is_causal=is_causal)
+            heads, weights = attend(q, k, v, mask, attn_bias, dropout_p=dropout_p, is_causal=in_kernel)
         output = self.out_proj(heads.transpose(1, 2).flatten(2))  # (B, L, E)
         return output, weights if need_weights else None
 
@@ -210,15 +213,53 @@ class MultiHeadAttention(nn.Module):
         return ours.train(module.training)
 
     def _check_inputs(self, query: Tensor, key: Tensor, value: Tensor) -> None:
-        check_matrix("query", query, self.embed_dim, dims=3)
-        if query is key is value:
-            return
-        check_matrix("key", key, self.embed_dim, dims=3)
-        check_matrix("value", value, self.embed_dim, dims=3)
-        if not query.size(0) == key.size(0) == value.size(0):
+        check_matrix("query", query, self.embed_dim)
+        if query is not key or query is not value:
+            check_matrix("key", key, self.embed_dim)
+            check_matrix("value", value, self.embed_dim)
+            check_value(query, key, value)
+        if not query.dim() == key.dim() == value.dim() == 3 or not query.size(0) == key.size(0) == value.size(0):
             found = shapes(query=query, key=key, value=value)
-            raise ValueError(f"query, key and value must have the same batch size, found {found}")
-        check_value(query, key, value)
+            raise ValueError(f"query, key and value must be (B, length, width) with the same B, found {found}")
+
+    def _check_masks(self, attn_mask, attn_bias, key_mask, weights_shape: tuple[int, ...]) -> Tensor | None:
+        """Raise unless each fits the weights in one sense only; return one mask of both."""
+        if attn_bias is not None:
+            check_bias(attn_bias, weights_shape)
+            B, H = weights_shape[:2]
+            if attn_bias.dim() == 3 and not torch.compiler.is_compiling() and attn_bias.size(0) == B == H > 1:
+                raise ValueError(
+                    f"attn_bias of shape {tuple(attn_bias.shape)} may be one per batch row or one per head here: "
+                    "pass attn_bias.unsqueeze(1) or attn_bias.unsqueeze(0)"
+                )
+        return with_keys(of_heads(attn_mask, weights_shape), key_mask, weights_shape)
+
+    def _process(self, q: Tensor, k: Tensor, places: Tensor, key_places: Tensor) -> tuple[Tensor, Tensor]:
+        """Have ``process_heads`` change queries and keys, and raise if it exchanges rows and heads.
+
+        Where there are as many of both, their shapes can't tell: there it is asked for a row alone, too.
+        """
+        if not torch.compiler.is_compiling() and (q.size(1) == q.size(2) > 1 or k.size(1) == k.size(2) > 1):
+            self._process(q[:, :, :1], k[:, :, :1], places[..., :1], key_places[..., :1])
+        new_q, new_k = self.process_heads(q, k, places, key_places)
+        if new_q.shape[:-1] != q.shape[:-1] or new_k.shape[:-1] != k.shape[:-1]:
+            found = f"{shapes(query=new_q, key=new_k)} from {shapes(query=q, key=k)}"
+            raise ValueError(f"process_heads must keep (B, H, L, …) and (B, its heads, S, …), found {found}")
+        return new_q, new_k
+
+    def _attend(self, q, k, v, mask, bias, need_weights: bool) -> tuple[Tensor, Tensor | None]:
+        """Have ``attend`` find the answers, and raise as :meth:`_process` does."""
+        if not torch.compiler.is_compiling() and q.size(1) == q.size(2) > 1:
+            one = [None if each is None else torch.atleast_2d(each)[..., :1, :] for each in (q, mask, bias)]
+            self._attend(one[0], k, v, *one[1:], need_weights)
+        heads, weights = self.kernel(q, k, v, mask, bias)
+        if heads.shape != (*q.shape[:-1], v.size(-1)):
+            wanted = (*q.shape[:-1], v.size(-1))
+            raise ValueError(f"attend must return (B, H, L, D), here {wanted}, found {tuple(heads.shape)}")
+        if need_weights and (weights is None or weights.shape != (*q.shape[:-1], k.size(-2))):
+            found = None if weights is None else tuple(weights.shape)
+            raise ValueError(f"attend must return weights (B, H, L, S) where they are needed, found {found}")
+        return heads, weights
 
     def _positions(self, name: str, positions: Tensor | None, tokens: Tensor, kept: int) -> Tensor | None:
         """What ``process_heads`` is told: positions (L,), or (B, L) → (B, 1, L), and those after the kept if none."""
@@ -230,12 +271,6 @@ class MultiHeadAttention(nn.Module):
             return torch.arange(kept, kept + tokens.size(1), device=tokens.device)
         check_positions(name, positions, tokens.shape[:-1])
         return positions.unsqueeze(1) if positions.dim() == 2 else positions
-
-    @staticmethod
-    def _split(tensor: Tensor, num_heads: int) -> Tensor:
-        """(B, L, H · D) → (B, H, L, D): the heads' columns apart, then the heads before the tokens."""
-        B, L, width = tensor.shape
-        return tensor.view(B, L, num_heads, width // num_heads).transpose(1, 2)
 
 
 class AdditiveAttention(nn.Module):

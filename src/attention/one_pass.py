@@ -107,6 +107,8 @@ def _named(names: Sequence[str] | None, row: Tensor) -> str:
 
 def _most(name: str, row: Tensor, seen: Tensor, words: Sequence[str]) -> str:
     """The largest number of a row in words, and whose it is."""
+    if not seen.any():
+        return f"no {name}, as no token is seen"
     largest = row[seen].max().item()
     first = [word for word, number, may in zip(words, row, seen, strict=True) if may and largest - number < 1e-6]
     shown = f"{largest:.2f}".replace("-", "−")

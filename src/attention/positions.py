@@ -3,13 +3,14 @@
 Dimensions: … leading (batch, heads), H heads, L queries, S keys, E width, D width of a head.
 """
 
+import math
+
 import torch
 from torch import Tensor
 
 from attention.arguments import (
     check_choice,
     check_count,
-    check_integer,
     check_matrix,
     check_positions,
     check_positive,
@@ -169,7 +170,7 @@ def alibi_slopes(num_heads: int, *, device=None, dtype=None) -> Tensor:
     [0.0625, 0.00390625, 0.25]
     """
     check_count("num_heads", num_heads, least=1)
-    power = 1 << (num_heads.bit_length() - 1)  # the power of two at or below it
+    power = 2 ** int(math.log2(num_heads))  # the power of two at or below it
     exponents = [8 * head / power for head in range(1, power + 1)]
     exponents += [4 * head / power for head in range(1, 2 * (num_heads - power), 2)]
     dtype = dtype or torch.get_default_dtype()
@@ -210,7 +211,7 @@ def alibi_bias(
     key_length = length if key_length is None else key_length
     check_count("length", length)
     check_count("key_length", key_length)
-    check_integer("offset", offset)
+    check_count("offset", offset, least=None)
     slopes = alibi_slopes(num_heads, device=device, dtype=dtype)
     query, key = torch.arange(length, device=device), torch.arange(key_length, device=device)
     distance = (query[:, None] + offset - key).abs()  # (L, S)

@@ -3,7 +3,8 @@
 Dimensions: B batch, L tokens, S keys (as many, and those that caches keep), E width, H heads, V size of the vocabulary.
 """
 
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 
 import torch
@@ -17,6 +18,7 @@ from attention.arguments import (
     check_positions,
     check_positive,
     check_probability,
+    kind,
 )
 from attention.blocks import Block, FeedForward, MakeLayer
 from attention.cache import KeyValueCache
@@ -28,8 +30,6 @@ from attention.modules import Attend, ProcessHeads
 from attention.positions import alibi_bias, rotate_heads
 from attention.sampling import next_probabilities
 
-POSITIONS = {1: "(L,)", 2: "(B, L)"}  # their shape, by the number of its dimensions
-
 
 class Transformer(nn.Module):
     """A decoder-only Transformer: for each token, a score for every token that may come next.
@@ -39,7 +39,7 @@ class Transformer(nn.Module):
         embed_dim: width E.
         num_heads: number of heads H.
         num_layers: number of blocks.
-        max_length: number of learned positions, which need it; other kinds of positions have no limit.
+        max_length: the most tokens that are read; learned positions need it, other kinds have no limit without it.
         positions: how the order is told: ``"learned"`` vectors that are added to the tokens, ``"rotary"``,
             ``"alibi"``, or None for the causal mask alone, and for what ``process_heads`` tells.
         norm: ``"pre"``, with a last norm before the output, or ``"post"``.
@@ -50,8 +50,9 @@ class Transformer(nn.Module):
         embed_std: standard deviation of the embeddings at the start.
         num_key_value_heads: of each attention, as in :class:`attention.MultiHeadAttention`; H when not given.
         window: how many tokens each may look at, itself included; all before it when not given.
-        process_heads: of each attention, as in :class:`attention.MultiHeadAttention`. Rotary positions with another
-            base are ``positions=None, process_heads=partial(rotate_heads, base=500_000.0)``.
+        process_heads: of each attention, as in :class:`attention.MultiHeadAttention`; of a module each has a copy.
+            Rotary positions with another base are ``positions=None, process_heads=partial(rotate_heads,
+            base=500_000.0)``.
         attend: likewise.
 
     Raises:
@@ -99,13 +100,17 @@ class Transformer(nn.Module):
             raise ValueError("max_length must be given for learned positions, found None")
         if window is not None:
             check_count("window", window, least=1)
+        check_count("num_heads", num_heads, least=1)
         check_probability("dropout", dropout)
         check_positive("embed_std", embed_std)
+        check_flags(tied=tied)
         if positions == "rotary":
             if process_heads is not None:
                 raise ValueError("process_heads must be None beside positions='rotary', which is rotate_heads there")
+            if embed_dim // num_heads % 2:
+                raise ValueError(f"rotary positions need heads of an even width, found {embed_dim // num_heads}")
             process_heads = rotate_heads
-        self.positions, self.window = positions, window
+        self.positions, self.window, self.max_length = positions, window, max_length
         self.token_embedding = nn.Embedding(vocab_size, embed_dim)
         self.position_embedding = nn.Embedding(max_length, embed_dim) if positions == "learned" else None
         self.dropout = nn.Dropout(dropout)
@@ -118,15 +123,13 @@ class Transformer(nn.Module):
                 norm_layer=norm_layer,
                 dropout=dropout,
                 num_key_value_heads=num_key_value_heads,
-                process_heads=process_heads,
-                attend=attend,
+                process_heads=_copied(process_heads),
+                attend=_copied(attend),
             )
             for _ in range(num_layers)
         )
         self.final_norm = norm_layer(embed_dim) if norm == "pre" else nn.Identity()
         self.output = nn.Linear(embed_dim, vocab_size, bias=False)
-        if positions == "rotary" and embed_dim // num_heads % 2:
-            raise ValueError(f"rotary positions need heads of an even width, found {embed_dim // num_heads}")
         nn.init.normal_(self.token_embedding.weight, std=embed_std)
         if positions == "learned":
             nn.init.normal_(self.position_embedding.weight, std=embed_std)
@@ -158,9 +161,10 @@ class Transformer(nn.Module):
             logits (B, L, V).
 
         Raises:
-            TypeError, ValueError: ids, masks, positions or caches that do not fit, or more tokens than learned
-                positions.
+            TypeError, ValueError: ids, masks, positions or caches that do not fit, or more tokens than
+                ``max_length``. Then the caches are as they were.
         """
+        check_ids("tokens", tokens, self.token_embedding.num_embeddings)
         return self.unembed(self._run_blocks(tokens, caches, attn_masks, key_mask, positions)[0])
 
     def attention_maps(
@@ -172,6 +176,7 @@ class Transformer(nn.Module):
         positions: Tensor | None = None,
     ) -> list[Tensor]:
         """The attention weights of each block, (B, H, L, L), for the same arguments."""
+        check_ids("tokens", tokens, self.token_embedding.num_embeddings)
         return self._run_blocks(tokens, None, attn_masks, key_mask, positions, need_weights=True)[1]
 
     def make_caches(self) -> list[KeyValueCache]:
@@ -187,17 +192,7 @@ class Transformer(nn.Module):
             kept: number of tokens before them.
         """
         check_ids("tokens", tokens, self.token_embedding.num_embeddings)
-        x = self.token_embedding(tokens)  # (B, L, E)
-        if positions is not None:
-            check_positions("positions", positions, tokens.shape)
-        if self.position_embedding is not None:
-            if positions is None:
-                self._check_length("tokens", kept + tokens.size(1))
-                positions = torch.arange(kept, kept + tokens.size(1), device=tokens.device)
-            else:
-                check_ids("positions", positions, self.position_embedding.num_embeddings, POSITIONS[positions.dim()])
-            x = x + self.position_embedding(positions)
-        return self.dropout(x)
+        return self._embed(tokens, positions, kept)
 
     def unembed(self, x: Tensor) -> Tensor:
         """What the last block returns, (B, L, E) → logits (B, L, V)."""
@@ -244,7 +239,7 @@ class Transformer(nn.Module):
         caches, unread = self.make_caches() if cache else None, tokens
         with without_dropout(self):
             for _ in range(length):
-                logits = self(unread, caches)[:, -1]  # (B, V)
+                logits = self.unembed(self._run_blocks(unread, caches)[0][:, -1])  # (B, V)
                 if temperature == 0:
                     token = logits.argmax(dim=-1, keepdim=True)  # (B, 1)
                 else:
@@ -273,57 +268,78 @@ class Transformer(nn.Module):
         model.load_state_dict(state)
         return model.eval()
 
+    def _embed(self, tokens: Tensor, positions: Tensor | None, kept: int) -> Tensor:
+        """:meth:`embed` of ids that are known to have embeddings."""
+        stop = kept + tokens.size(1)
+        if positions is None:
+            self._check_length("tokens", stop)
+        else:
+            check_positions("positions", positions, tokens.shape)
+        x = self.token_embedding(tokens)  # (B, L, E)
+        if self.position_embedding is not None:
+            if positions is None:
+                x = x + self.position_embedding.weight[kept:stop]  # (L, E)
+            else:
+                shape = "(L,)" if positions.dim() == 1 else "(B, L)"
+                check_ids("positions", positions, self.position_embedding.num_embeddings, shape)
+                x = x + self.position_embedding(positions)
+        return self.dropout(x) if self.dropout.p else x
+
     def _run_blocks(
         self,
         tokens: Tensor,
         caches: Sequence[KeyValueCache] | None,
-        attn_masks: Mapping[int, Tensor] | None,
-        key_mask: Tensor | None,
-        positions: Tensor | None,
+        attn_masks: Mapping[int, Tensor] | None = None,
+        key_mask: Tensor | None = None,
+        positions: Tensor | None = None,
         need_weights: bool = False,
     ) -> tuple[Tensor, list[Tensor]]:
         """What the last block returns, (B, L, E), and the weights of each block, (B, H, L, S)."""
-        attn_masks = {} if attn_masks is None else attn_masks
         self._check_parts(caches, attn_masks, positions)
         kept = 0 if caches is None else len(caches[0])
-        x = self.embed(tokens, positions, kept)  # (B, L, E)
         H, L, S = self.blocks[0].attend.num_heads, tokens.size(1), kept + tokens.size(1)
+        # All masks before the first block, which adds to its cache:
+        masks = {number: of_heads(mask, (len(tokens), H, L, S)) for number, mask in (attn_masks or {}).items()}
+        x = self._embed(tokens, positions, kept)  # (B, L, E)
         attn_bias, window = None, None
         if self.positions == "alibi":  # in float32 or better: 16 bits can't tell far distances apart
-            attn_bias = alibi_bias(H, L, S, offset=kept, device=x.device, dtype=at_least_float32(x))  # (H, L, S)
+            attn_bias = alibi_bias(H, L, S, offset=kept, device=x.device, dtype=at_least_float32(x))[None]
         if self.window is not None and self.window < S:
             window = window_mask(L, self.window, S, offset=kept, device=x.device)  # (L, S)
+        shared = {"is_causal": True, "need_weights": need_weights, "attn_bias": attn_bias, "key_mask": key_mask}
+        if self.blocks[0].attend.process_heads is not None:
+            shared["positions"] = positions
         all_weights = []
-        for number, block in enumerate(self.blocks):
-            attn_mask = of_heads(attn_masks.get(number), (len(x), H, L, S))
+        for number, (block, cache) in enumerate(zip(self.blocks, caches or [None] * len(self.blocks), strict=True)):
+            mask = masks.get(number)
             if window is not None:
-                attn_mask = window if attn_mask is None else attn_mask & window
-            x, weights = block(
-                x,
-                attn_mask,
-                is_causal=True,
-                need_weights=need_weights,
-                attn_bias=attn_bias,
-                key_mask=key_mask,
-                cache=None if caches is None else caches[number],
-                positions=None if block.attend.process_heads is None else positions,
-            )
+                mask = window if mask is None else mask & window
+            x, weights = block(x, mask, cache=cache, **shared)
             all_weights.append(weights)
         return x, all_weights
 
-    def _check_parts(self, caches: object, attn_masks: Mapping[int, Tensor], positions: Tensor | None) -> None:
+    def _check_parts(self, caches: object, attn_masks: object, positions: Tensor | None) -> None:
         count = len(self.blocks)
-        if caches is not None and not isinstance(caches, Sequence):
-            raise TypeError(f"caches must be a list, as make_caches returns it, found {type(caches).__name__}")
-        if caches is not None and len(caches) != count:
-            raise ValueError(f"caches must be one for each of {count} blocks, found {len(caches)}")
-        for number in attn_masks:
+        if caches is not None:
+            if not isinstance(caches, Sequence):
+                raise TypeError(f"caches must be a list, as make_caches returns it, found {type(caches).__name__}")
+            if len(caches) != count or len({id(cache) for cache in caches}) != len(caches):
+                raise ValueError(f"caches must be one of its own for each of {count} blocks, found {len(caches)}")
+            if len({len(cache) for cache in caches}) != 1:
+                raise ValueError(f"caches must keep the same tokens, found {[len(cache) for cache in caches]}")
+        if attn_masks is not None and not isinstance(attn_masks, Mapping):
+            raise TypeError(f"attn_masks must be a dict, from a block's number to its mask, found {kind(attn_masks)}")
+        for number in attn_masks or ():
             if number not in range(count):
                 raise ValueError(f"attn_masks must be for blocks 0 to {count - 1}, found {number!r}")
         if positions is not None and self.position_embedding is None and self.blocks[0].attend.process_heads is None:
             raise ValueError(f"positions are for learned or rotary positions, found positions={self.positions!r}")
 
     def _check_length(self, name: str, length: int) -> None:
-        most = self.position_embedding.num_embeddings if self.positions == "learned" else length
-        if length > most:
-            raise ValueError(f"{name} must have at most max_length={most} positions, found {length}")
+        if self.max_length is not None and length > self.max_length:
+            raise ValueError(f"{name} must have at most max_length={self.max_length} positions, found {length}")
+
+
+def _copied(function: Callable | None) -> Callable | None:
+    """A module's copy, as each block has weights of its own."""
+    return copy.deepcopy(function) if isinstance(function, nn.Module) else function

@@ -195,8 +195,9 @@ def without(model: Transformer, tokens: Tensor, head: int, role: str) -> Tensor:
     x = model.embed(tokens)  # (N, L, E)
     lacking, _ = first(x, mask, is_causal=True)
     x, _ = first(x, is_causal=True)
-    x, _ = second(x, is_causal=True, **{role: lacking})
-    return model.unembed(x)
+    read = {"query": x, "key": x, "value": x} | {role: lacking}
+    added, _ = second.attend(**{name: second.before_attend(each) for name, each in read.items()}, is_causal=True)
+    return model.unembed(x + added)
 
 
 @torch.no_grad()
