@@ -42,15 +42,6 @@ def test_the_digits_are_unchanged():
     assert sums == ["8f26b2bd9d135c25", "8ba4f891220f5e4c"]
 
 
-def test_the_digits_are_as_many_as_their_source_says():
-    """Counts a class: the table in optdigits.names."""
-    pictures, labels = read_digits()
-    assert (pictures.shape, labels.shape) == ((1797, 8, 8), (1797,))
-    assert (pictures.dtype, labels.dtype) == (torch.int64, torch.int64)
-    assert labels.bincount().tolist() == [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
-    assert (pictures.min(), pictures.max()) == (0, 16)
-
-
 def test_the_first_digit_is_a_ring():
     """By eye: a 0, with ink round a hole."""
     pictures, labels = read_digits()

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import re
 
 import pytest
 import torch
@@ -10,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from attention import DotProductAttention, NadarayaWatson
+from attention import NadarayaWatson
 from attention.experiments import gradient, kernel_regression, positions, sequence_to_sequence, widths
 from attention.experiments.gradient import loss_and_gradient
 from attention.experiments.runs import load, save
@@ -223,13 +222,6 @@ def test_the_run_is_gradient_descent_as_published(command):
     assert run["figures"].keys() == {0, 10}
 
 
-def test_leaving_out_makes_another_run(command):
-    losses = [command("--epochs", 3, *options, output=f"{len(options)}.pt") for options in ([], ["--leave-one-out"])]
-    for run, name in zip(losses, ("train", "leave_one_out"), strict=True):
-        assert run["losses"][0] == run["figures"][0][name]
-    assert losses[0]["losses"][0] < losses[1]["losses"][0]
-
-
 @pytest.mark.parametrize("leave_one_out", [False, True])
 @pytest.mark.usefixtures("on_the_cpu")
 def test_the_stored_run_begins_and_ends_as_it_would_today(leave_one_out):
@@ -246,12 +238,6 @@ def test_the_stored_run_begins_and_ends_as_it_would_today(leave_one_out):
     last = stored["figures"][kernel_regression.EPOCHS - 1]
     error, _ = loss_and_gradient(x, y, stored["w"], leave_one_out=leave_one_out)
     assert error.item() == pytest.approx(last["leave_one_out" if leave_one_out else "train"], rel=1e-5)
-
-
-def test_the_published_figures_are_kept():
-    published = {10, 100, 1000, 5000, 10_000, 20_000, 50_000, 60_000, 90_000, 110_000, 120_000}
-    assert published < kernel_regression.FIGURES
-    assert max(kernel_regression.FIGURES) == kernel_regression.EPOCHS - 1
 
 
 def test_the_target_by_hand():
@@ -314,22 +300,10 @@ def test_a_run_goes_on_and_says_where_and_how_long(command):
     command("--epochs", 5)
     run = command("--epochs", 8)
     assert [session["epochs"] for session in run["sessions"]] == [5, 3]
-    for session in run["sessions"]:
-        assert session["device"].startswith(f"{HERE.type}, ")
-        assert session["torch"] == torch.__version__
-        assert session["threads"] == torch.get_num_threads()
-        assert session["seconds"] > 0
     assert run["settings"] == {"points": 60, "seed": 0, "leave_one_out": False}
     again = command("--epochs", 2)  # it has them all, and loses none
     assert again["sessions"] == run["sessions"]
     assert_close(result(again), result(run), rtol=0, atol=0)
-
-
-def test_the_command_shows_how_far_it_is(command, capsys):
-    command("--epochs", 200)
-    lines = capsys.readouterr().out.split("\r")
-    assert re.fullmatch(r"█{10}·{10} 100 of 200 epochs, \d+\.\d minutes left ", lines[1])
-    assert lines[2].startswith("█" * 20 + " 200 of 200")
 
 
 def test_whoever_is_killed_while_writing_leaves_the_old_file(tmp_path, monkeypatch):
@@ -447,11 +421,6 @@ def test_each_published_translator_begins_as_it_would_today(translators, tasks, 
     assert losses == pytest.approx(run["losses"][:2], rel=1e-6)
 
 
-def test_there_is_one_published_translator_for_each_settings(translators):
-    for name, (_, runs) in sequence_to_sequence.TASKS.items():
-        assert len(translators[name]) == len(runs)
-
-
 @pytest.mark.usefixtures("on_the_cpu")
 def test_the_command_trains_tests_and_saves(tmp_path, monkeypatch, capsys):
     """Two steps of each task: what is saved is what came out, and shares of what was asked."""
@@ -483,14 +452,6 @@ def test_shares_are_counted_place_by_place_and_as_a_whole(tasks):
     assert found["answers"] == [0] * 7
 
 
-def test_an_unmasked_attention_sees_padding():
-    attention = sequence_to_sequence.Unmasked(DotProductAttention())
-    query, key, value = torch.randn(1, 2, 3), torch.randn(1, 4, 3), torch.randn(1, 4, 3)
-    mask = torch.tensor([True, True, False, False])
-    _, weights = attention(query, key, value, mask)
-    assert (weights > 0).all()
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -519,10 +480,6 @@ def test_each_published_reader_begins_as_it_would_today(readers, settings):
     (run,) = [run for run in readers if settings.items() <= run.items()]
     _, losses = positions.learn(settings, torch.device("cpu"), steps=2)
     assert losses == pytest.approx(run["losses"][:2], rel=1e-6)
-
-
-def test_there_is_one_published_reader_for_each_settings(readers):
-    assert len(readers) == len(positions.RUNS)
 
 
 @given(seed=SEEDS, length=st.integers(1, 20))
@@ -582,18 +539,14 @@ def test_a_window_and_pressed_positions_change_what_a_reader_sees():
         assert not torch.allclose(model(letters, torch.arange(9) / 2), whole)
 
 
-def test_a_reader_s_attention_takes_options_but_none_of_its_own():
+def test_a_reader_s_attention_takes_options():
     with torch.device("cpu"):
-        rotary, alibi = positions.Reader("rotary"), positions.Reader("ALiBi")
+        rotary = positions.Reader("rotary")
         letters = torch.randint(10, (2, 9))
         back = torch.arange(9)[:, None] - torch.arange(9)
         assert_close(rotary(letters, attn_mask=back < 4), rotary(letters, window=4))
         hidden = torch.where(back < 4, 0.0, -1e9)
         assert_close(rotary(letters, attn_bias=hidden), rotary(letters, window=4))
-        with pytest.raises(TypeError, match=r"multiple values .* 'attn_mask'"):
-            rotary(letters, window=4, attn_mask=back < 4)
-        with pytest.raises(TypeError, match=r"multiple values .* 'attn_bias'"):
-            alibi(letters, attn_bias=hidden)
 
 
 @pytest.mark.usefixtures("on_the_cpu")
@@ -608,9 +561,3 @@ def test_the_command_trains_readers_and_saves(tmp_path, monkeypatch, capsys):
     assert "NTK-aware" in found["runs"][1]
     assert found["session"]["seconds"] > 0
     assert "rotary" in capsys.readouterr().out
-
-
-def test_what_the_readers_can_not_do_is_said_at_once(capsys):
-    with pytest.raises(SystemExit):
-        positions.main(["--device", "gpu"])
-    assert "--device='gpu' is not a device PyTorch knows" in capsys.readouterr().err

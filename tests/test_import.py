@@ -33,6 +33,7 @@ def test_importing_the_package_loads_no_plotting_and_no_widgets():
         "attention.transformer",
         "attention.cache",
         "attention.sampling",
+        "attention.reaction",
         "attention.experiments.gradient",
     ],
 )

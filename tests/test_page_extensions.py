@@ -87,8 +87,9 @@ def test_a_card_says_who_when_what_and_where():
 
 def test_a_formula_is_found_by_its_words():
     latex = r"\textcolor{#0072B2}{q}\cdot\textcolor{#B35900}{k_i} / \sqrt{D} \le \tfrac12\alpha"
-    assert formula(latex) == "q·k_i / √D ≤ 1/2α"
-    assert formula(r"-\ln 0.6\;x") == "-ln 0.6x"
+    assert formula(latex) == "q·k_i / √D ≤1/2α"
+    assert formula(r"-\ln 0.6\;x \in\mathbb{R}") == "-ln 0.6 x ∈ℝ"
+    assert formula(r"\frac{1}{\sqrt{D}}\sum_i\mathbf{q}_i^\top") == "1/√D∑_iq_iᵀ"
 
 
 def test_a_formula_keeps_what_touches_it():

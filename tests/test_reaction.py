@@ -1,7 +1,6 @@
 """The published model of reactions: its file, its tokens, and what it says, against the program it came with."""
 
 import hashlib
-import importlib
 import sys
 
 import pytest
@@ -78,11 +77,6 @@ def test_a_damaged_or_another_file_is_refused(tmp_path, fault):
         path.write_bytes({"cut off": whole[:middle], "one bit": flipped, "empty": b""}[fault])
     with pytest.raises(ValueError, match=r"is not the file of rxnmapper 0.4.3: it is damaged, or another"):
         ReactionModel.published(path)
-
-
-def test_an_absent_file_is_said(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        ReactionModel.published(tmp_path / WEIGHTS.name)
 
 
 def test_the_vocabulary_is_the_wheel_s(tokenizer):
@@ -230,11 +224,3 @@ def test_it_agrees_with_transformers(model, tokenizer, line):
         logits, maps = model(ids)
     torch.testing.assert_close(maps, torch.stack(expected.attentions, dim=1), rtol=0, atol=2e-5)
     torch.testing.assert_close(logits, expected.logits, rtol=0, atol=2e-4)
-
-
-def test_what_it_says_of_itself_is_true():
-    import doctest
-
-    results = doctest.testmod(importlib.import_module("attention.reaction"))
-    assert results.attempted
-    assert not results.failed

@@ -108,10 +108,6 @@ def test_one_w_a_key_by_hand():
     assert_close(module(LINE[:1]), torch.tensor([4.0]))
 
 
-def test_halfway_between_two_keys_both_count_the_same():
-    assert_close(nadaraya_watson(torch.tensor([0.5]), LINE[:2], VALUE[:2], bandwidth=0.01), torch.tensor([3.0]))
-
-
 def test_a_diagonal_mask_leaves_each_point_out():
     """What is left of two keys is the other; of three, it is the answer of the other two."""
     others = ~torch.eye(3, dtype=torch.bool)

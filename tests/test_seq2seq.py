@@ -138,14 +138,6 @@ def test_a_source_may_be_longer_than_any_before():
     assert_near((logits[0], weights[0]), (expected_logits, expected_weights))
 
 
-def test_the_toy_run_has_three_sizes():
-    decoder = Decoder(vocabulary_size=10, hidden_dim=5, attention=AdditiveAttention(5, 5, 5))
-    states, hidden = Encoder(vocabulary_size=10, hidden_dim=5)(torch.tensor([[3, 7, 4, 9]]))
-    logits, hidden, weights = decoder(torch.tensor([[3, 9, 4, 4, 8, 6, EOS]]), hidden, states)
-    assert (logits.shape, hidden.shape, weights.shape) == ((1, 7, 10), (1, 1, 5), (1, 7, 4))
-    assert_close(weights.sum(-1), torch.ones(1, 7))
-
-
 # One road against another
 
 

@@ -36,13 +36,6 @@ def test_a_lecture_and_its_exercises_are_counted_apart(notebook):
     assert [load.text, load.code, load.drawn, load.lecture, load.practice] == [16, 10, 6, 30, 20]
 
 
-def test_a_row_holds_the_counts_and_the_times(notebook, tmp_path, monkeypatch):
-    (tmp_path / "index.ipynb").write_text("no chapter")
-    workload.nbformat.write(notebook, tmp_path / "03-title.ipynb")
-    monkeypatch.setattr(workload, "BOOK", tmp_path)
-    assert workload.table() == workload.TABLE + "| [3. Title](03-title.ipynb) | 1200 | 60 | 2 | 30 | 2 | 20 |\n"
-
-
 def test_the_instructor_s_page_has_the_table_and_speaks_of_every_chapter():
     page = [(BOOK / "teaching.md").read_text(encoding="utf-8")]
     assert workload.MARK in page[0]

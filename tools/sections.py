@@ -6,11 +6,11 @@ own index is left out: it knows in which page a word stands, but not in which se
 
 import json
 import re
-import unicodedata
 from pathlib import Path
 from typing import NamedTuple
 
 from docutils import nodes
+from pylatexenc.latex2text import LatexNodes2Text
 from sphinx import addnodes
 
 from tools.citations import authors
@@ -18,8 +18,7 @@ from tools.citations import authors
 PLACES = (nodes.section, addnodes.desc, nodes.citation)
 UNSAID = (nodes.title, nodes.math_block, nodes.comment, nodes.label, addnodes.desc_signature, addnodes.index)
 DRAWN = {"cell_output", "tag_hide-input", "tag_hide-cell"}  # what a cell shows, and code that only draws
-SIGNS = {"cdot": "·", "sqrt": "√", "le": "≤", "ge": "≥", "times": "×", "top": "ᵀ", "infty": "∞", "approx": "≈"}
-FUNCTIONS = {"cos", "exp", "ln", "log", "max", "min", "sin", "tanh"}
+SPACES = {"between-macro-and-chars": False, "between-latex-constructs": True}  # most of those that are written
 
 
 class Section(NamedTuple):
@@ -98,15 +97,7 @@ def _inline(node: nodes.Element) -> str:
 
 
 def formula(latex: str) -> str:
-    """A formula in a line of text, roughly."""
-    plain = re.sub(r"\\textcolor\{[^}]*\}|\\(?:text|mathrm|operatorname|boldsymbol|mathbf)\b", "", latex)
-    plain = re.sub(r"\\[td]?frac\s*(\{[^{}]*\}|\w)\s*(\{[^{}]*\}|\w)", r"\1/\2", plain)
-    plain = re.sub(r"\\([a-zA-Z]+)", lambda command: SIGNS.get(command[1]) or _letter(command[1]), plain)
-    return re.sub(r"\\[;,:! ]|[{}\\]|\^(?=ᵀ)", "", plain)
-
-
-def _letter(name: str) -> str:
-    try:
-        return unicodedata.lookup(f"GREEK SMALL LETTER {name}")
-    except KeyError:
-        return name if name in FUNCTIONS else " "
+    """A formula in a line of text, roughly; a search for q finds a bold one, too."""
+    latex = re.sub(r"\\(?:mathbf|boldsymbol)\b", "", re.sub(r"\\[td]frac", r"\\frac", latex))
+    text = LatexNodes2Text(strict_latex_spaces=SPACES).latex_to_text(latex)
+    return re.sub(r"√\((\w+)\)", r"√\1", text).replace("^⊤", "ᵀ")

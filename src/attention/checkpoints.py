@@ -1,21 +1,18 @@
-"""Published weights: a reader of safetensors files, and GPT-2's weights in the places of our own layers.
+"""GPT-2's published weights in the places of our own layers.
 
 Dimensions: E width.
 """
 
 import json
-import math
 from functools import partial
 from os import PathLike
 from pathlib import Path
 
-import torch
 from torch import Tensor, nn
 
 from attention.arguments import check_choice
 from attention.blocks import FeedForward
 
-DTYPES = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
 GELU_BY_TANH = partial(nn.functional.gelu, approximate="tanh")
 GPT2_ACTIVATIONS = {
     "gelu_new": GELU_BY_TANH,
@@ -47,47 +44,15 @@ GPT2_NAMES = {  # theirs, ours
 GPT2_NOT_WEIGHTS = (".attn.bias", ".attn.masked_bias", "lm_head.weight")  # causal masks, and the embedding once more
 
 
-def read_safetensors(path: str | PathLike) -> dict[str, Tensor]:
-    """Read the floating-point tensors of a file in the format safetensors.
-
-    The file is eight bytes with the length of its header, the header in JSON, which has each tensor's dtype, shape and
-    place, and then the numbers. Nothing in it is executed.
-
-    Args:
-        path: the file.
-
-    Returns:
-        tensors on the CPU, by name.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: it is damaged, or not in this format.
-
-    Source: https://github.com/huggingface/safetensors#format
-    """
-    try:
-        with Path(path).open("rb") as file:
-            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-            numbers = bytearray(file.read())
-        tensors = {}
-        for name, entry in header.items():
-            if entry.get("dtype") in DTYPES:  # the header's other entry is "__metadata__"
-                dtype, shape, (start, end) = DTYPES[entry["dtype"]], entry["shape"], entry["data_offsets"]
-                count = math.prod(shape)
-                if end - start != count * dtype.itemsize:
-                    raise ValueError(f"{name} has {end - start} bytes for the shape {shape}")
-                tensors[name] = torch.frombuffer(numbers, dtype=dtype, count=count, offset=start).view(shape)
-    except (ValueError, KeyError, AttributeError, TypeError, MemoryError, OverflowError) as error:
-        raise ValueError(f"{path} is damaged or not in the format safetensors: {error}") from error
-    return tensors
-
-
 def read_gpt2(path: str | PathLike) -> tuple[dict, dict[str, Tensor]]:
     """Read a GPT-2 from a folder for :meth:`attention.Transformer.from_gpt2`.
 
     Returns:
         the arguments with which our model is made, and the weights by the names and in the shapes that it has.
     """
+    from safetensors import SafetensorError  # optional: nothing else in the package needs it
+    from safetensors.torch import load_file
+
     path = Path(path)
     config = GPT2_DEFAULTS | GPT2_FIXED | json.loads((path / "config.json").read_text(encoding="utf-8"))
     for name, wanted in GPT2_FIXED.items():
@@ -104,8 +69,13 @@ def read_gpt2(path: str | PathLike) -> tuple[dict, dict[str, Tensor]]:
         "feed_forward": partial(FeedForward, hidden_dim=config["n_inner"], activation=activation),
         "norm_layer": partial(nn.LayerNorm, eps=config["layer_norm_epsilon"]),
     }
+    file = path / "model.safetensors"
+    try:
+        stored = load_file(file)
+    except SafetensorError as error:
+        raise ValueError(f"{file} is damaged or not in the format safetensors: {error}") from error
     state = {}
-    for name, weight in read_safetensors(path / "model.safetensors").items():
+    for name, weight in stored.items():
         name = name.removeprefix("transformer.")
         if name.endswith(GPT2_NOT_WEIGHTS):
             continue
@@ -114,10 +84,8 @@ def read_gpt2(path: str | PathLike) -> tuple[dict, dict[str, Tensor]]:
         for theirs, ours in GPT2_NAMES.items():
             name = name.replace(theirs, ours)
         if "c_attn" in name:
-            q, k, v = weight.chunk(3)  # (3E, E) → three times (E, E); of a bias, (3E,) → three times (E,)
-            state[name.replace("c_attn", "q_proj")] = q
-            state[name.replace("c_attn", "k_proj")] = k
-            state[name.replace("c_attn", "v_proj")] = v
+            for each, part in zip("qkv", weight.chunk(3), strict=True):  # (3E, …) → three times (E, …)
+                state[name.replace("c_attn", f"{each}_proj")] = part
         else:
             state[name] = weight
     if "token_embedding.weight" in state:

@@ -251,7 +251,7 @@ class Transformer(nn.Module):
 
     @classmethod
     def from_gpt2(cls, path: str | PathLike) -> "Transformer":
-        """Read a published GPT-2, or one of its fine-tuned relatives, from a folder.
+        """Read a published GPT-2, or one of its fine-tuned relatives, from a folder; this needs safetensors.
 
         Args:
             path: the folder, with the files ``config.json`` and ``model.safetensors``.
