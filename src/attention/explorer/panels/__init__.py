@@ -10,5 +10,5 @@ __all__ = ["Panel"]
 for _found in iter_modules(__path__):
     if _found.ispkg:
         _kind = import_module(f"{__name__}.{_found.name}")
-        __all__ += _kind.__all__
+        __all__.extend(_kind.__all__)
         globals().update({name: getattr(_kind, name) for name in _kind.__all__})
