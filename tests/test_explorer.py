@@ -538,15 +538,15 @@ BAD_EXPLORERS = {
     "a function that returns nothing": (
         lambda: explore(lambda x: None, x=(1, 2)),
         TypeError,
-        "the function must return a heatmap, bars, curves, tokens, plane, diagram, flow or graph, or a list of them, "
-        "found NoneType"
+        "the function must return a panel, or a list of them (bars, curves, diagram, flow, graph, heatmap, "
+        "plane, tokens), found NoneType"
         "\nin the explorer's state x=1",
     ),
     "a function that returns numbers": (
         lambda: explore(lambda x: [bars([1]), torch.ones(2)], x=(1, 2)),
         TypeError,
-        "the function must return a heatmap, bars, curves, tokens, plane, diagram, flow or graph, or a list of them, "
-        "found Tensor"
+        "the function must return a panel, or a list of them (bars, curves, diagram, flow, graph, heatmap, "
+        "plane, tokens), found Tensor"
         "\nin the explorer's state x=1",
     ),
     "a matrix as bars": (

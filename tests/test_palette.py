@@ -10,7 +10,7 @@ from coloraide import Color
 
 ROOT = Path(__file__).resolve().parent.parent
 STATIC = ROOT / "book" / "_static"
-FRONT = ROOT / "src" / "attention" / "explorer" / "front"
+FRONT = ROOT / "src" / "attention" / "explorer" / "front" / "shared"
 COLORS = {
     name: pair
     for name, *pair in re.findall(
@@ -30,7 +30,7 @@ def hexes(path: Path, pattern: str = "(#[0-9a-fA-F]{6})") -> set[str]:
 @pytest.fixture(scope="module")
 def palette():
     """Name → (light, dark)."""
-    css = (ROOT / "src" / "attention" / "explorer" / "front" / "palette.css").read_text(encoding="utf-8").lower()
+    css = (FRONT / "palette.css").read_text(encoding="utf-8").lower()
     pairs = re.findall(r"--al-(query|key|value|weights): light-dark\((#\w{6}), (#\w{6})\)", css)
     assert len(pairs) == 4
     return {name: (light, dark) for name, light, dark in pairs}

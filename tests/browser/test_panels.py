@@ -9,6 +9,7 @@ import torch
 from ipywidgets import SelectionSlider
 
 from attention.explorer import Box, bars, curves, diagram, explore, heatmap, plane
+from test_explorer_kinds import FOLDERS, example
 
 STEPS = [1, 3, 10, 30, 100, 300, 1000]
 NAMES = ["apple", "banana", "chair"]
@@ -54,6 +55,13 @@ def ticks(page, axis):
     number = re.compile(r"[\d.,]+$")
     side = [box for box in boxes if number.match(box[0]) and (box[1] < 46) == (axis == "y")]
     return {float(text): y if axis == "y" else x for text, x, y in side}
+
+
+@pytest.mark.parametrize("kind", [folder.name for folder in FOLDERS])
+def test_each_kind_is_drawn_from_its_folder(show, kind):
+    panel = show(explore(lambda: example(kind))).locator(f".panel-{kind}")
+    shapes = panel.locator("td, path, circle, line, rect, .word").filter(visible=True)
+    assert shapes.count(), f"panels/{kind}/draw.js draws nothing"
 
 
 # ------------------------------------------------------------------------------------------------ handles

@@ -249,31 +249,17 @@ def _check_handles(panels: list[Panel], controls: list[Control]) -> None:
     """Raise where a panel would set a control that there is not, or that has not a state for each query."""
     sizes = {control.name: len(control.values) for control in controls}
     for panel in panels:
-        words = panel.words
-        for handle in words.get("handles", []):
+        for handle in panel.words.get("handles", []):
             for name in handle["controls"]:
                 if name not in sizes:
                     known = ", ".join(sizes) or "none"
                     raise ValueError(f"the handle {handle['name']!r} moves the control {name!r}; there is {known}")
-        if panel.kind == "tokens":
-            _check_chooser(words["control"], "query", len(words["queries"]), sizes)
-        if panel.kind == "graph":
-            _check_chooser(words["control"], "query", len(words["drawing"]["queries"]), sizes)
-        if panel.kind == "flow":
-            _check_chooser(words["control"], "step", words["steps"], sizes)
-            _check_chooser(words["query_control"], "query", words["queries"], sizes)
-        if panel.kind == "heatmap":
-            for name, axis, labels in zip(words["control"], ("row", "column"), ("rows", "columns"), strict=True):
-                _check_chooser(name, axis, len(words[labels]), sizes)
-
-
-def _check_chooser(name: str, what: str, count: int, sizes: dict[str, int]) -> None:
-    """Raise where choosing a query, a row or a column would set a control that has not a state for each of them."""
-    if name and sizes.get(name) != count:
-        raise ValueError(
-            f"choosing a {what} sets the control {name!r}: it must have {count} states, one for each {what}, found "
-            f"{sizes.get(name, 'no such control')}"
-        )
+        for name, what, count in panel.choosers():
+            if name and sizes.get(name) != count:
+                raise ValueError(
+                    f"choosing a {what} sets the control {name!r}: it must have {count} states, one for each {what}, "
+                    f"found {sizes.get(name, 'no such control')}"
+                )
 
 
 def _check_arguments(function: Callable, names: list[str]) -> dict[str, Any]:

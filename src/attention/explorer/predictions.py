@@ -165,9 +165,9 @@ def check_prediction(prediction: Prediction, states: list[list[Panel]]) -> None:
     if not 0 <= prediction.panel < count:
         raise ValueError(f"predict is about panel {prediction.panel}; there are {count}, counted from 0")
     panel = states[0][prediction.panel]
-    kinds = {"cell": ("heatmap", "bars"), "marker": ("bars",), "sketch": ("curves",)}.get(kind, (panel.kind,))
-    if panel.kind not in kinds:
-        raise ValueError(f"predict asks for a {kind}: its panel must be {' or '.join(kinds)}, found {panel.kind}")
+    if kind not in ("option", *panel.guesses):
+        kinds = " or ".join(sorted(each.kind for each in Panel.__subclasses__() if kind in each.guesses))
+        raise ValueError(f"predict asks for a {kind}: its panel must be {kinds}, found {panel.kind}")
     if kind == "marker" and not 0 <= prediction.about < len(panel.words["labels"]):
         raise ValueError(f"predict is about bar {prediction.about}, which there is not")
     if kind == "sketch":
@@ -188,17 +188,13 @@ def _check_line(name: str, panel: Panel) -> None:
 
 
 def _option_payload(asked: Prediction, panel: Panel, answer: str, limits) -> dict[str, Any]:
-    rows = panel.words.get({"bars": "labels", "heatmap": "rows"}.get(panel.kind, ""), [])
-    return {"options": list(asked.options), "rows": rows, "said": f"The answer is “{answer}”."}
+    return {"options": list(asked.options), "rows": panel.row_names(), "said": f"The answer is “{answer}”."}
 
 
 def _cell_payload(asked: Prediction, panel: Panel, answer: list[list[int]], limits) -> dict[str, Any]:
-    if panel.kind == "bars":
-        names = [[label] for label in panel.words["labels"]]
-    else:
-        names = [[f"{row} → {column}" for column in panel.words["columns"]] for row in panel.words["rows"]]
+    names = panel.cell_names()
     row, column = answer[0]
-    value = panel.numbers["values"][row] if panel.kind == "bars" else panel.numbers["values"][row, column]
+    value = panel.numbers["values"].reshape(len(names), -1)[row, column]
     largest = " and ".join(names[row][column] for row, column in answer)
     verb = "is" if len(answer) == 1 else "are"
     return {"cells": names, "said": f"The largest {verb} {largest}: {_shown(value, panel)}."}

@@ -12,16 +12,11 @@ import numpy as np
 
 from attention.explorer.controls import Control
 from attention.explorer.panels import Panel
-from attention.explorer.panels.graph import names_of
 
 MOST_STATES = 10_000
 MOST_BYTES = 300_000
 
-# Fields that are drawn, and told in three or two digits, where they hold more numbers than this.
-COARSE = {("curves", "line"): "f2", ("graph", "values"): "f2", ("tokens", "values"): "u1"}
-MANY = {"f2": 500, "u1": 20_000}
-
-APART = 0.02  # of a plot's height: lines whose ends lie so far apart, in most states, are named there
+MANY = {"f2": 500, "u1": 20_000}  # numbers of a field that may be coarse, from which on it is
 
 
 def compute(function: Callable, controls: Sequence[Control]) -> list[list[Panel]]:
@@ -84,9 +79,9 @@ def as_panels(returned: Any) -> list[Panel]:
         multiples = isinstance(part, (list, tuple))
         for panel in part if multiples else [part]:
             if not isinstance(panel, Panel):
+                kinds = ", ".join(sorted(each.kind for each in Panel.__subclasses__()))
                 raise TypeError(
-                    "the function must return a heatmap, bars, curves, tokens, plane, diagram, flow or graph, or "
-                    f"a list of them, found {type(panel).__name__}"
+                    f"the function must return a panel, or a list of them ({kinds}), found {type(panel).__name__}"
                 )
             panels.append(replace(panel, group=group) if multiples else panel)
     return panels
@@ -96,29 +91,13 @@ def check_links(panels: list[Panel]) -> None:
     """Raise where panels share an axis on which a label stands twice: nobody could tell what lights what."""
     axes: dict[str, list[list[str]]] = {}
     for panel in panels:
-        for axis, labels in _axes(panel):
+        for axis, labels in panel.axes():
             axes.setdefault(axis, []).append(labels)
     for axis, lists in axes.items():
         for labels in lists if axis and len(lists) > 1 else ():
             for label in labels:
                 if labels.count(label) > 1:
                     raise ValueError(f"panels share the axis {axis!r}, so its labels must differ; {label!r} repeats")
-
-
-def _axes(panel: Panel) -> list[tuple[str, list[str]]]:
-    """What a panel has on each axis that it names."""
-    words = panel.words
-    if panel.kind == "heatmap":
-        return list(zip(words["axes"], (words["rows"], words["columns"]), strict=True))
-    if panel.kind == "tokens":
-        return list(zip(words["axes"], (words["queries"], words["keys"]), strict=True))
-    if panel.kind == "graph":
-        return list(zip(words["axes"], names_of(words["drawing"]), strict=True))
-    if panel.kind == "bars":
-        return [(words["axis"], words["labels"]), (words.get("parts_axis", ""), words.get("parts_names", []))]
-    if panel.kind in ("curves", "plane"):
-        return [(words["axis"], [*words["names"], *words["point_names"]])]
-    return []
 
 
 def _idle(states: list[list[Panel]], controls: Sequence[Control]) -> np.ndarray:
@@ -167,46 +146,18 @@ def _sharing(panels: list[Panel], columns: list[list[Panel]]) -> list[Panel]:
 
 
 def _pack_panel(panels: list[Panel], sharing: list[Panel], controls: Sequence[Control]) -> dict[str, Any]:
-    kind, shared = panels[0].kind, _scales(sharing)
+    first, shared = panels[0], panels[0].scales(sharing)
     fields = {
-        name: _pack_numbers([panel.numbers[name] for panel in panels], controls, COARSE.get((kind, name.split("_")[0])))
-        for name in panels[0].numbers
+        name: _pack_numbers([panel.numbers[name] for panel in panels], controls, first.coarse.get(name.split("_")[0]))
+        for name in first.numbers
     }
     words = [shared | {name: word for name, word in panel.words.items() if word is not None} for panel in panels]
     for name in dict.fromkeys(name for word in words for name in word):
         values = [word.get(name) for word in words]
         over, kept = _reduce(values, [json.dumps(value) for value in values], controls)
         fields[name] = {"over": over, "items": kept}
-    group = {} if panels[0].group is None else {"group": panels[0].group}
-    return {"kind": kind, "fields": fields, **group}
-
-
-def _scales(panels: list[Panel]) -> dict[str, Any]:
-    """The scales that all states share, where the panels set none: of colours and bars, or of the two axes."""
-
-    def values(*starts: str) -> np.ndarray:
-        arrays = [array.ravel() for panel in panels for name, array in panel.numbers.items() if name.startswith(starts)]
-        return np.concatenate([array[np.isfinite(array)] for array in arrays] or [np.empty(0)])
-
-    kind = panels[0].kind
-    if kind == "curves":
-        scales = [panels[0].words[f"{axis}_scale"] for axis in "xy"]
-        limits = _range(values("line", "points_y"), margin=0.05, scale=scales[1])
-        return {
-            "x_limits": _range(values("x", "points_x", "moments"), scale=scales[0]),
-            "limits": limits,
-            "direct": bool(np.mean([_ends_apart(panel, panel.words["limits"] or limits) for panel in panels]) > 0.5),
-        }
-    if kind == "plane":
-        drawn = ("vectors", "points", "areas")  # lines may lead out of the picture
-        pairs = [a.reshape(-1, 2) for panel in panels for name, a in panel.numbers.items() if name.startswith(drawn)]
-        both = np.concatenate([np.zeros((1, 2)), *pairs])
-        across, up = (side[np.isfinite(side)] for side in both.T)
-        most = float(values("joins").max(initial=0.0))
-        return {"x_limits": _range(across, margin=0.08), "limits": _range(up, margin=0.08), "most": _short(most)}
-    if kind == "flow":
-        return {"limits": [_scale(values(name)) for name in panels[0].numbers if name.endswith("values")]}
-    return {"limits": _scale(values("values"))} if kind != "diagram" else {}
+    group = {} if first.group is None else {"group": first.group}
+    return {"kind": first.kind, "fields": fields, **group}
 
 
 def _pack_numbers(arrays: list[np.ndarray], controls: Sequence[Control], coarse: str | None = None) -> dict[str, Any]:
@@ -263,43 +214,6 @@ def encode(array: np.ndarray, coarse: str | None = None) -> dict[str, Any]:
 
 def _base64(array: np.ndarray) -> str:
     return base64.b64encode(array.tobytes()).decode()
-
-
-def _scale(values: np.ndarray) -> list[float]:
-    """The palest and the strongest number: 0 to 1, 0 to the largest, or symmetric about 0."""
-    low, high = values.min(initial=0.0), values.max(initial=0.0)
-    most = _short(max(-low, high))
-    return [0.0, 1.0] if low == 0 and high <= 1 else [0.0 if low == 0 else -most, most]
-
-
-def _ends_apart(panel: Panel, limits: Sequence[float]) -> bool:
-    """Whether the lines of curves end at the right edge, each at a height of its own, where its name can stand."""
-    x, scale = panel.numbers["x"], np.log if panel.words["y_scale"] == "log" else np.asarray
-    ends = np.array([panel.numbers[f"line_{index}"][-1:] for index in range(len(panel.words["names"]))]).ravel()
-    if not ends.size or x[-1] < x.max():
-        return False
-    low, high = scale(np.array(limits))
-    heights = np.sort((scale(ends) - low) / (high - low))
-    inside = np.isfinite(heights) & (heights > -0.01) & (heights < 1.01)
-    return bool(inside.all() and (np.diff(heights) > APART).all())
-
-
-def _range(values: np.ndarray, margin: float = 0.0, scale: str = "linear") -> list[float]:
-    """The lowest and the highest number, a part of their distance further out."""
-    if not values.size:
-        return [0.0, 1.0] if scale == "linear" else [1.0, 10.0]
-    if scale == "log":
-        return [_short(float(end)) for end in np.exp(_range(np.log(values), margin))]
-    low, high = float(values.min()), float(values.max())
-    if low == high:
-        low, high = low - 0.5, high + 0.5
-    more = margin * (high - low)
-    return [_short(low - more), _short(high + more)]
-
-
-def _short(value: float) -> float:
-    """Without the noise of the last digits, which differs between machines."""
-    return float(f"{value:.12g}")
 
 
 def _check_size(packed: list[dict[str, Any]], controls: Sequence[Control]) -> None:

@@ -4,10 +4,6 @@ const NARROW = 416; // pixels
 const SLIM = 560; // below it panels stand one under the other
 const SPOKEN_AFTER = 600; // milliseconds without a further step
 
-const panelKinds = { heatmap, bars, curves, tokens, plane, diagram, flow, graph };
-
-const UNPINNED = ["diagram", "tokens", "flow", "graph"]; // and as wide as the figure
-
 /** @param {PanelData} data @param {number[]} counts @param {number[]} state @param {any} hand */
 function buildPanel(data, counts, state, hand) {
   const readers = Object.fromEntries(Object.entries(data.fields).map(([name, packed]) => [name, reader(packed, counts)]));
@@ -41,33 +37,30 @@ function arranged(data, panels) {
     members.forEach(({ element, legend }) => legend && (areAlike ? legend.remove() : element.contains(legend) || element.append(legend)));
     return make("div", { class: "multiples", style: `--across: ${across}; --slim: ${areAlike ? 2 : 1}` }, ...members.map(({ element }) => element), ...(shared ? [shared] : []));
   });
-  const sizes = data.map(({ kind, fields, group }) => (kind === "heatmap" && group === undefined ? String(fields.values.shape) : ""));
-  const isTwin = (i) => sizes[i] !== "" && (sizes[i] === sizes[i - 1] || sizes[i] === sizes[i + 1]);
-  /** @param {PanelData} panel @param {number} most */
-  const isLarge = ({ kind, fields }, most) => kind === "heatmap" && fields.values.shape[1] > most;
-  const most = data.length === 2 && /curves|heatmap/.test(data[1].kind) && !isLarge(data[1], 7) ? 9 : 7; // beside another
-  /** @param {PanelData} panel @param {number} i */
-  const isWide = (panel, i) => panel.group !== undefined || UNPINNED.includes(panel.kind) || (isLarge(panel, most) && !isTwin(i));
-  const isSmall = ({ kind, fields }) => kind === "bars" || (kind === "heatmap" && fields.values.shape[1] < 4);
+  const isMap = (i) => Boolean(panels[i]?.columns) && data[i].group === undefined;
+  const isTwin = (i) => [i - 1, i + 1].some((k) => isMap(i) && isMap(k) && String(data[i].fields.values.shape) === String(data[k].fields.values.shape));
+  const second = panels[1]?.columns ?? (panels[1]?.tall ? 0 : Infinity);
+  const most = panels.length === 2 && second <= 7 ? 9 : 7; // columns beside another
+  const isWide = (i) => data[i].group !== undefined || panels[i].wide || (panels[i].columns > most && !isTwin(i));
   for (let first = 0, next; first < data.length; first = next) {
     next = first + 1;
-    if (isWide(data[first], first)) continue;
-    while (next < data.length && !isWide(data[next], next)) next++;
-    areasOf(data.slice(first, next).map((panel) => ({ kind: panel.kind, small: isSmall(panel) }))).forEach((place, k) => (cells[first + k].style.gridArea = place));
+    if (isWide(first)) continue;
+    while (next < data.length && !isWide(next)) next++;
+    areasOf(panels.slice(first, next)).forEach((place, k) => (cells[first + k].style.gridArea = place));
   }
   return cells.filter(Boolean);
 }
 
 /**
  * Where panels stand that share rows: a picture beside its bars, three small ones, or two and two.
- * @param {{kind: string, small: boolean}[]} run @returns {string[]} grid areas
+ * @param {{tall?: boolean, small?: boolean, slim?: boolean, columns?: number}[]} run @returns {string[]} grid areas
  */
 function areasOf(run) {
-  const tall = run.findIndex(({ kind }) => kind === "curves" || kind === "plane");
-  const isBeside = run.length > 1 && run.every(({ kind }, k) => k === tall || kind === "bars");
+  const tall = run.findIndex((panel) => panel.tall);
+  const isBeside = run.length > 1 && run.every(({ slim }, k) => k === tall || slim);
   if (isBeside && tall === 0) return run.map((_, k) => (k ? "auto / span 4" : `span ${run.length - 1} / span 8`));
   if (isBeside && tall === run.length - 1) return run.map((_, k) => (k < tall ? "auto / 1 / auto / span 4" : `auto / 5 / span ${tall} / -1`));
-  if (run[0].kind === "heatmap" && tall === 1 && run.length === 2) return ["auto / span 7", "auto / span 5"];
+  if (run[0].columns && tall === 1 && run.length === 2) return ["auto / span 7", "auto / span 5"];
   if (run.length % 3 === 0 && run.every(({ small }) => small)) return run.map(() => "auto / span 4");
   const alone = run.length % 2 ? (tall === 0 ? 0 : run.length - 1) : -1;
   return run.map((_, k) => (k === alone ? "auto / span 12" : "auto / span 6"));
@@ -221,6 +214,8 @@ function build(el, payload, given, hear) {
       return panel;
     });
     panelBox.replaceChildren(...arranged(next.panels, panels));
+    pinButton.hidden = !panels.some(({ pin, pinned }) => pin && pinned !== false);
+    setClass(pinLabel, "outlined", !pinButton.hidden);
     setPin(null);
     prediction?.begin();
   }
@@ -229,12 +224,11 @@ function build(el, payload, given, hear) {
 
   const pinButton = quietButton("pin", () => setPin(pinned ? null : [...at]));
   pinButton.title = "Keep this state in sight behind the next ones";
-  const canPin = payload.panels.some((data) => !UNPINNED.includes(data.kind));
-  const pinLabel = make("span", { class: canPin ? "pinned outlined" : "pinned", role: "status" });
-  /** @param {number[] | null} places @param {number} [asked] the panel of a question: then no other map tells its changes */
+  const pinLabel = make("span", { class: "pinned", role: "status" });
+  /** @param {number[] | null} places @param {number} [asked] the panel of a question */
   function setPin(places, word = "pinned", asked) {
     pinned = places;
-    panels.forEach((panel, i) => panel.pin?.((asked ?? i) === i || panel.kind !== "heatmap" ? pinned : null));
+    panels.forEach((panel, i) => panel.pin?.(pinned, (asked ?? i) === i));
     setText(pinButton, pinned ? "unpin" : "pin");
     setText(pinLabel, pinned ? `${word}: ${said(pinned)}` : "");
     update();
@@ -257,7 +251,7 @@ function build(el, payload, given, hear) {
     }
     setTimeout(() => setText(element, "copy link"), 2000);
   });
-  const buttons = controls.length ? [pinLabel, ...(canPin ? [pinButton] : []), resetButton] : [];
+  const buttons = controls.length ? [pinLabel, pinButton, resetButton] : [];
   if (payload.name && !hear && controls.length) buttons.push(linkButton);
   const tools = make("p", { class: "tools" }, ...buttons);
 

@@ -40,7 +40,6 @@ function guessOption(spec, panel) {
 
 /** A button on each cell; arrow keys go from one to the next. */
 function guessCell(spec, panel) {
-  const isBars = () => panel().kind === "bars";
   return {
     fits: (guess) => Array.isArray(guess) && guess.length === 2 && spec.cells[guess[0]]?.[guess[1]] !== undefined,
     ask(answer) {
@@ -64,10 +63,10 @@ function guessCell(spec, panel) {
         taps.flat().forEach((button) => button.remove());
         cells.forEach((line, row) => line.forEach((cell, column) => set(cell, { "aria-label": labels[row][column] })));
       };
-      return { parts: [isBars() ? "Tap a bar." : "Tap a cell."], stop };
+      return { parts: [panel().wholeRows ? "Tap a bar." : "Tap a cell."], stop };
     },
     show([row, column]) {
-      if (isBars()) return { parts: [], stop: nameRow(panel(), row) };
+      if (panel().wholeRows) return { parts: [], stop: nameRow(panel(), row) };
       const cell = panel().cells[row][column];
       const legend = make("p", { class: "legend guessed" }, make("i", { class: "patch" }), "your guess");
       cell.setAttribute("data-guess", "");

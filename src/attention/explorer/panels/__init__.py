@@ -1,26 +1,14 @@
-"""Panels: what an explorer's function returns. Each holds the numbers and the words of one picture."""
+"""Panels: what an explorer's function returns. Each kind is a folder: its function, its script and its style."""
 
-from attention.explorer.panels.bars import bars
-from attention.explorer.panels.curves import curves
-from attention.explorer.panels.diagram import Arrow, Box, diagram
-from attention.explorer.panels.flow import Station, flow
-from attention.explorer.panels.graph import graph
-from attention.explorer.panels.heatmap import heatmap
+from importlib import import_module
+from pkgutil import iter_modules
+
 from attention.explorer.panels.panel import Panel
-from attention.explorer.panels.plane import plane
-from attention.explorer.panels.tokens import tokens
 
-__all__ = [
-    "Arrow",
-    "Box",
-    "Panel",
-    "Station",
-    "bars",
-    "curves",
-    "diagram",
-    "flow",
-    "graph",
-    "heatmap",
-    "plane",
-    "tokens",
-]
+__all__ = ["Panel"]
+
+for _found in iter_modules(__path__):
+    if _found.ispkg:
+        _kind = import_module(f"{__name__}.{_found.name}")
+        __all__.extend(_kind.__all__)
+        globals().update({name: getattr(_kind, name) for name in _kind.__all__})

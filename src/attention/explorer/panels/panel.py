@@ -1,9 +1,10 @@
 """What every panel is, and how its arguments are read."""
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -17,16 +18,50 @@ Handle = tuple[str, str | Sequence[str]]
 
 
 @dataclass(frozen=True)
-class Panel:
+class Panel(ABC):
     """One picture of one state: ``numbers`` keep their shape from state to state, ``words`` are plain JSON.
 
     Panels of one ``group`` are small multiples: they stand in one grid and share their scales.
+
+    A kind of panel is a folder here, and its name that folder's: ``histogram/``. ``__init__.py`` holds the function
+    ``histogram``, whose docstring has an example that makes a ``panel``, and the subclass that it returns; its
+    ``__all__`` lists what an author writes. ``draw.js`` registers what draws it, ``draw.css`` is its style.
     """
 
-    kind: str
+    kind: ClassVar[str]
+    coarse: ClassVar[dict[str, str]] = {}  # start of a field's name → how it is packed where it holds many numbers
+    guesses: ClassVar[tuple[str, ...]] = ()  # the kinds of question that can be drawn in it, besides a choice
+
     numbers: dict[str, np.ndarray]
     words: dict[str, Any]
     group: int | None = None
+
+    @abstractmethod
+    def plain(self) -> str:
+        """HTML for a reader without scripts: its numbers as a table."""
+
+    @abstractmethod
+    def axes(self) -> list[tuple[str, list[str]]]:
+        """Each axis that it names, and its labels there; panels that name the same one light each other."""
+
+    @staticmethod
+    @abstractmethod
+    def scales(panels: "Sequence[Panel]") -> dict[str, Any]:
+        """What is said of the scales that these panels share, of all states and of a group, where they set none."""
+
+    def choosers(self) -> list[tuple[str, str, int]]:
+        """The controls that choosing in it sets: a control's name, what is chosen, and how many of that there are."""
+        return []
+
+    def row_names(self) -> list[str]:
+        """The rows beside which a guess can be written."""
+        return []
+
+
+def finite(panels: Sequence[Panel], *starts: str) -> np.ndarray:
+    """All finite numbers of the fields whose names start so."""
+    arrays = [array.ravel() for panel in panels for name, array in panel.numbers.items() if name.startswith(starts)]
+    return np.concatenate([array[np.isfinite(array)] for array in arrays] or [np.empty(0)])
 
 
 def as_numbers(name: str, values, dimensions: int | tuple[int, ...]) -> np.ndarray:

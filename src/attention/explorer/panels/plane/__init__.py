@@ -14,7 +14,12 @@ from attention.explorer.panels.panel import (
     as_handles,
     as_limits,
     as_numbers,
+    finite,
 )
+from attention.explorer.panels.scales import axis_range, short
+from attention.explorer.panels.tables import names_row, numbers_row, table, written
+
+__all__ = ["plane"]
 
 
 def plane(
@@ -64,7 +69,8 @@ def plane(
             controls, an unknown colour.
         TypeError: numbers that are not numbers.
 
-    >>> plane({"query": [1.0, 2.0]}, points={"apple": [2.0, 0.0]}).words["names"]
+    >>> panel = plane({"query": [1.0, 2.0]}, points={"apple": [2.0, 0.0]})
+    >>> panel.words["names"]
     ['query']
     """
     points, lines, areas, joins = points or {}, lines or {}, areas or {}, joins or {}
@@ -101,7 +107,38 @@ def plane(
         "x_limits": as_limits(x_limits),
         "limits": as_limits(limits),
     }
-    return Panel("plane", numbers, words)
+    return Plane(numbers, words)
+
+
+class Plane(Panel):
+    kind = "plane"
+
+    def plain(self):
+        """Each vector and each point that is alone, with its two numbers, and the strengths of what is joined."""
+        words, numbers = self.words, self.numbers
+        lines = [names_row("", *words["axes"])]
+        lines += [numbers_row(name, tip) for name, tip in zip(words["names"], numbers["vectors"], strict=True)]
+        for index, name in enumerate(words["point_names"]):
+            spots = numbers[f"points_{index}"]
+            lines += [numbers_row(name, spots[0])] if len(spots) == 1 else []
+        joined = [
+            f"{start} to {end} {', '.join(written(weight) for weight in numbers[f'joins_{index}'])}"
+            for index, (start, end) in enumerate(words["join_names"])
+        ]
+        note = f"; joined: {'; '.join(joined)}" if joined else ""
+        return table("plane", words["caption"] + note, lines)
+
+    def axes(self):
+        return [(self.words["axis"], [*self.words["names"], *self.words["point_names"]])]
+
+    @staticmethod
+    def scales(panels):
+        drawn = ("vectors", "points", "areas")  # lines may lead out of the picture
+        pairs = [a.reshape(-1, 2) for panel in panels for name, a in panel.numbers.items() if name.startswith(drawn)]
+        both = np.concatenate([np.zeros((1, 2)), *pairs])
+        across, up = (side[np.isfinite(side)] for side in both.T)
+        most = short(float(finite(panels, "joins").max(initial=0.0)))
+        return {"x_limits": axis_range(across, margin=0.08), "limits": axis_range(up, margin=0.08), "most": most}
 
 
 def _join(pair: tuple[str, str], weights: Any, alone: list[str], sizes: dict[str, int]) -> np.ndarray:

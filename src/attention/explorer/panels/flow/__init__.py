@@ -2,9 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
-from attention.explorer.panels.panel import Panel, as_index, as_labels, as_mask, as_numbers, check_color
+from attention.explorer.panels.panel import Panel, as_index, as_labels, as_mask, as_numbers, check_color, finite
+from attention.explorer.panels.scales import color_scale
+from attention.explorer.panels.tables import matrix_table
+
+__all__ = ["Station", "flow"]
 
 PARTS = ("i:", "j:", ":j", "ij", "::", "≤i:")
 
@@ -73,7 +78,8 @@ def flow(
 
     >>> x = Station("x", [[1.0, 2.0], [3.0, 4.0]])
     >>> doubled = Station("y", [[2.0, 4.0], [6.0, 8.0]], "2 x", {"x": "ij"})
-    >>> [station["step"] for station in flow([[x, doubled]]).words["stations"]]
+    >>> panel = flow([[x, doubled]])
+    >>> [station["step"] for station in panel.words["stations"]]
     [0, 1]
     """
     stations = [station for line in lines for station in line]
@@ -107,7 +113,42 @@ def flow(
         "query_control": str(query_control),
         "caption": str(caption),
     }
-    return Panel("flow", numbers, words)
+    return Flow(numbers, words)
+
+
+class Flow(Panel):
+    kind = "flow"
+
+    def plain(self):
+        """A table for each station."""
+        tables = [
+            matrix_table(
+                self,
+                station["rows"],
+                station["columns"],
+                self.numbers[f"{index}_values"],
+                self.numbers.get(f"{index}_mask"),
+                caption=" = ".join(filter(None, [station["name"], station["operation"]])),
+                digits=station["digits"],
+            )
+            for index, station in enumerate(self.words["stations"])
+        ]
+        return "\n".join([f"<p>{escape(self.words['caption'])}</p>", *tables])
+
+    def axes(self):
+        return []
+
+    @staticmethod
+    def scales(panels):
+        names = (name for name in panels[0].numbers if name.endswith("values"))
+        return {"limits": [color_scale(finite(panels, name)) for name in names]}
+
+    def choosers(self):
+        words = self.words
+        return [
+            (words["control"], "step", words["steps"]),
+            (words["query_control"], "query", words["queries"]),
+        ]
 
 
 def _words(station: Station, shape: tuple[int, ...], rows: Sequence[str] | None) -> dict[str, Any]:

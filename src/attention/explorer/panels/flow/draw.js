@@ -284,5 +284,7 @@ function flow(read, hand) {
     stopFollowing();
     resized.disconnect();
   };
-  return { element: figure, lay, update, stop };
+  return { element: figure, lay, update, stop, wide: true };
 }
+
+panelKinds.flow = flow;

@@ -10,7 +10,12 @@ from attention.explorer.panels.panel import (
     as_mask,
     as_numbers,
     common_words,
+    finite,
 )
+from attention.explorer.panels.scales import color_scale
+from attention.explorer.panels.tables import matrix_table
+
+__all__ = ["tokens"]
 
 LINES = ("chosen", "all")
 
@@ -59,7 +64,8 @@ def tokens(
         ValueError: words, heads or mask that do not fit the weights, more than eight heads, or rows other than 1 and 2.
         TypeError: as :func:`heatmap`.
 
-    >>> tokens([[1.0, 0.0], [0.5, 0.5]], ["the", "cat"]).words["heads"]
+    >>> panel = tokens([[1.0, 0.0], [0.5, 0.5]], ["the", "cat"])
+    >>> panel.words["heads"]
     ['head 1']
     """
     values = as_numbers("weights", weights, dimensions=(2, 3))
@@ -89,4 +95,26 @@ def tokens(
         **look,
         **common_words(caption, color, limits, digits),
     }
-    return Panel("tokens", numbers, words)
+    return Tokens(numbers, words)
+
+
+class Tokens(Panel):
+    kind = "tokens"
+    coarse = {"values": "u1"}  # noqa: RUF012
+
+    def plain(self):
+        """The weights, averaged over the heads."""
+        words, values = self.words, self.numbers["values"]
+        note = f" (mean of {len(values)} heads)" if len(values) > 1 else ""
+        mean, mask = values.mean(axis=0), self.numbers.get("mask")
+        return matrix_table(self, words["queries"], words["keys"], mean, mask, caption=words["caption"] + note)
+
+    def axes(self):
+        return list(zip(self.words["axes"], (self.words["queries"], self.words["keys"]), strict=True))
+
+    @staticmethod
+    def scales(panels):
+        return {"limits": color_scale(finite(panels, "values"))}
+
+    def choosers(self):
+        return [(self.words["control"], "query", len(self.words["queries"]))]

@@ -1,6 +1,5 @@
 // ------------------------------------------------------------------------------------------------ heatmap
-// Each panel takes its fields' readers and the explorer's hand (reading.js, frame.js), builds its element once, and
-// returns { element, update(state) } and, where it can, light(lit), pin(state or null) and stop().
+// Coloured cells with their numbers. A question about one map is compared in that map alone.
 
 // With more columns than this there is no room for numbers: cells have them as labels, and the read-out says them.
 const MOST_WRITTEN = 12;
@@ -186,9 +185,11 @@ function heatmap(read, hand) {
     stopFollowing();
     stopWatching();
   };
-  const pin = (state) => (pinned = state && read("values", state));
+  const pin = (places, isAsked) => (pinned = places && isAsked ? read("values", places) : null); // no other map tells its changes
   /** A sentence for those who hear the figure: the numbers of a small one. */
   const summary = () =>
     sides.length * columns > 4 ? "" : now.rows.map((row, i) => `${row} ${now.columns.map((name, j) => `${name} ${brief(now.values[i * columns + j], now.digits)}`).join(", ")}`).join("; ");
-  return { element, update, light, pin, summary, stop, legend, cells };
+  return { element, update, light, pin, summary, stop, legend, cells, columns, small: columns < 4 };
 }
+
+panelKinds.heatmap = heatmap;

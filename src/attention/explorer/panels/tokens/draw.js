@@ -214,5 +214,7 @@ function tokens(read, hand) {
   };
   const summary = () => `query ${now.queries[query()]}`;
   const pin = (state) => (pinned = state && read.now(state));
-  return { element: figure, update, light, pin, summary, stop: stopAll };
+  return { element: figure, update, light, pin, pinned: false, summary, stop: stopAll, wide: true };
 }
+
+panelKinds.tokens = tokens;

@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 from attention.explorer.panels.panel import Panel, as_caption, check_color
+
+__all__ = ["Arrow", "Box", "diagram"]
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,21 @@ def diagram(
         for arrow in arrows
     ]
     words = {"boxes": placed, "arrows": drawn, "alt": _alt(placed, drawn), "caption": as_caption(caption)}
-    return Panel("diagram", {}, words)
+    return Diagram({}, words)
+
+
+class Diagram(Panel):
+    kind = "diagram"
+
+    def plain(self):
+        return f"<p>{escape(' '.join(filter(None, [self.words['caption'], self.words['alt']])))}</p>"
+
+    def axes(self):
+        return []
+
+    @staticmethod
+    def scales(panels):
+        return {}
 
 
 def _place(name: str, box: Box, row: int, column: float, is_lit: bool) -> dict[str, Any]:

@@ -124,7 +124,7 @@ function graph(read, hand) {
     stopWatching();
     spoken.stop();
   };
-  return { element: figure, update, lay, light, stop };
+  return { element: figure, update, lay, light, stop, wide: true };
 }
 
 /** Where the nodes and the signs between the parts lie, in so many pixels. */
@@ -177,3 +177,5 @@ function linesBetween([x0, y0], [x1, y1], count) {
     return make("line", { x1: x0 + dx, y1: y0 + dy, x2: x1 + dx, y2: y1 + dy });
   });
 }
+
+panelKinds.graph = graph;

@@ -16,7 +16,15 @@ from attention.explorer.panels.panel import (
     as_numbers,
     as_scale,
     check_above_zero,
+    finite,
 )
+from attention.explorer.panels.scales import axis_range
+from attention.explorer.panels.tables import names_row, numbers_row, table, written
+
+__all__ = ["curves"]
+
+MOST_ROWS = 11  # of the plain table
+APART = 0.02  # of a plot's height: lines whose ends lie so far apart, in most states, are named there
 
 
 def curves(
@@ -60,7 +68,8 @@ def curves(
         ValueError: a line that is not as long as x, points whose two halves differ, a handle that is neither a moment
             nor a point that is alone, an unknown colour or scale, a number that is not above 0 on a log axis.
 
-    >>> curves([0.0, 1.0], {"identity": [0.0, 1.0]}).words["names"]
+    >>> panel = curves([0.0, 1.0], {"identity": [0.0, 1.0]})
+    >>> panel.words["names"]
     ['identity']
     """
     x = as_numbers("x", x, dimensions=1)
@@ -95,7 +104,58 @@ def curves(
         "y_scale": as_scale("y_scale", y_scale),
     }
     _check_logs(numbers, words)
-    return Panel("curves", numbers, words)
+    return Curves(numbers, words)
+
+
+class Curves(Panel):
+    kind = "curves"
+    coarse = {"line": "f2"}  # noqa: RUF012
+    guesses = ("sketch",)
+
+    def plain(self):
+        """Lines in at most so many rows, evenly spaced; moments and points that are alone in the caption."""
+        x = self.numbers["x"]
+        lines = [self.numbers[f"line_{index}"] for index in range(len(self.words["names"]))]
+        kept = np.unique(np.linspace(0, len(x) - 1, min(len(x), MOST_ROWS)).round().astype(int)) if len(x) else []
+        rows = [names_row(self.words["axes"][0], *self.words["names"])]
+        rows += [numbers_row(written(x[index]), [line[index] for line in lines]) for index in kept]
+        note = f" ({len(kept)} of {len(x)} places)" if len(kept) < len(x) else ""
+        return table("curves", self.words["caption"] + note + self._marks(), rows)
+
+    def _marks(self) -> str:
+        """Where the moments, and the points that are alone, stand."""
+        words, numbers = self.words, self.numbers
+        moments = zip(words["moment_names"], numbers.get("moments", []), strict=True)
+        marks = [f"{name} at {written(x)}" for name, x in moments]
+        for index, name in enumerate(words["point_names"]):
+            x, y = numbers[f"points_x_{index}"], numbers[f"points_y_{index}"]
+            marks += [f"{name} at {written(x[0])}, {written(y[0])}"] if len(x) == 1 else []
+        return f"; {', '.join(marks)}" if marks else ""
+
+    def axes(self):
+        return [(self.words["axis"], [*self.words["names"], *self.words["point_names"]])]
+
+    @staticmethod
+    def scales(panels):
+        x_scale, y_scale = (panels[0].words[f"{axis}_scale"] for axis in "xy")
+        limits = axis_range(finite(panels, "line", "points_y"), margin=0.05, scale=y_scale)
+        apart = [panel.ends_apart(panel.words["limits"] or limits) for panel in panels]
+        return {
+            "x_limits": axis_range(finite(panels, "x", "points_x", "moments"), scale=x_scale),
+            "limits": limits,
+            "direct": bool(np.mean(apart) > 0.5),
+        }
+
+    def ends_apart(self, limits: Sequence[float]) -> bool:
+        """Whether the lines end at the right edge, each at a height of its own, where its name can stand."""
+        x, scale = self.numbers["x"], np.log if self.words["y_scale"] == "log" else np.asarray
+        ends = np.array([self.numbers[f"line_{index}"][-1:] for index in range(len(self.words["names"]))]).ravel()
+        if not ends.size or x[-1] < x.max():
+            return False
+        low, high = scale(np.array(limits))
+        heights = np.sort((scale(ends) - low) / (high - low))
+        inside = np.isfinite(heights) & (heights > -0.01) & (heights < 1.01)
+        return bool(inside.all() and (np.diff(heights) > APART).all())
 
 
 def _check_logs(numbers: dict[str, np.ndarray], words: dict[str, Any]) -> None:

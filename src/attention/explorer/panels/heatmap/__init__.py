@@ -11,7 +11,12 @@ from attention.explorer.panels.panel import (
     as_mask,
     as_numbers,
     common_words,
+    finite,
 )
+from attention.explorer.panels.scales import color_scale
+from attention.explorer.panels.tables import matrix_table
+
+__all__ = ["heatmap"]
 
 
 def heatmap(
@@ -58,7 +63,8 @@ def heatmap(
             column.
         TypeError: a mask that is not boolean, or values that are not numbers.
 
-    >>> heatmap([[0.25, 0.75]], rows=["fruit"], columns=["apple", "chair"]).kind
+    >>> panel = heatmap([[0.25, 0.75]], rows=["fruit"], columns=["apple", "chair"])
+    >>> panel.kind
     'heatmap'
     """
     values = as_numbers("values", values, dimensions=2)
@@ -77,4 +83,31 @@ def heatmap(
     if ringed:
         cells = [(as_index("ringed", i, values.shape[0]), as_index("ringed", j, values.shape[1])) for i, j in ringed]
         words["ringed"] = [list(cell) for cell in cells]
-    return Panel("heatmap", numbers, words)
+    return Heatmap(numbers, words)
+
+
+class Heatmap(Panel):
+    kind = "heatmap"
+    guesses = ("cell",)
+
+    def plain(self):
+        words = self.words
+        return matrix_table(self, words["rows"], words["columns"], self.numbers["values"], self.numbers.get("mask"))
+
+    def axes(self):
+        return list(zip(self.words["axes"], (self.words["rows"], self.words["columns"]), strict=True))
+
+    @staticmethod
+    def scales(panels):
+        return {"limits": color_scale(finite(panels, "values"))}
+
+    def choosers(self):
+        labels = self.words["rows"], self.words["columns"]
+        return list(zip(self.words["control"], ("row", "column"), map(len, labels), strict=True))
+
+    def row_names(self):
+        return self.words["rows"]
+
+    def cell_names(self) -> list[list[str]]:
+        """What each cell is called where a guess names it."""
+        return [[f"{row} → {column}" for column in self.words["columns"]] for row in self.words["rows"]]

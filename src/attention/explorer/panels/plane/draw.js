@@ -255,5 +255,7 @@ function plane(read, hand) {
     stop();
     stopWatching();
   };
-  return { element: figure, update, lay, light, pin, summary, stop: stopAll };
+  return { element: figure, update, lay, light, pin, summary, stop: stopAll, tall: true };
 }
+
+panelKinds.plane = plane;

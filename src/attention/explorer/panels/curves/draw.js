@@ -367,5 +367,7 @@ function curves(read, hand) {
     stop();
     stopWatching();
   };
-  return { element: figure, update, lay, light, pin, summary: () => (handles.length ? handles.map(({ name }) => placeOf(name)).join(", ") : ""), stop: stopAll, plot: () => plot, legend: key };
+  return { element: figure, update, lay, light, pin, summary: () => (handles.length ? handles.map(({ name }) => placeOf(name)).join(", ") : ""), stop: stopAll, plot: () => plot, legend: key, tall: true };
 }
+
+panelKinds.curves = curves;

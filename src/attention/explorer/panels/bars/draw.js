@@ -145,5 +145,7 @@ function bars(read, hand) {
     sides.length > 4
       ? ""
       : now.labels.map((label, i) => `${label} ${isHidden(i) ? "masked" : brief(now.values[i], now.digits)}`).join(", ");
-  return { element, update, light, pin, summary, stop, legend: parts.length ? legend : null, cells: cells.map((cell) => [cell]) };
+  return { element, update, light, pin, summary, stop, legend: parts.length ? legend : null, cells: cells.map((cell) => [cell]), wholeRows: true, small: true, slim: true };
 }
+
+panelKinds.bars = bars;

@@ -72,7 +72,7 @@ function diagram(read) {
     width = found;
     if (now) draw();
   });
-  return { element: figure, update, stop };
+  return { element: figure, update, stop, wide: true };
 }
 
 /** Where the rows and columns of a diagram lie, wide enough for every state of it. */
@@ -197,3 +197,5 @@ function placeLabels(arrows, routes, all, width) {
     return { x, y };
   });
 }
+
+panelKinds.diagram = diagram;

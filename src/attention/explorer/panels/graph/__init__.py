@@ -2,9 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 
-from attention.explorer.panels.panel import Panel, as_axes, as_index, as_numbers, common_words
+from attention.explorer.panels.panel import Panel, as_axes, as_index, as_numbers, common_words, finite
+from attention.explorer.panels.scales import color_scale
+from attention.explorer.panels.tables import matrix_table
+
+__all__ = ["graph"]
 
 MOST_LINES = 3
+LINES = {1: "–", 2: "=", 3: "≡"}  # of an edge in words
 
 
 def graph(
@@ -51,7 +56,8 @@ def graph(
             weights with too few rows or columns, and as :func:`heatmap`.
         TypeError: as :func:`heatmap`.
 
-    >>> graph(["C", "O"], [[0, 0], [1, 0]], [(0, 1, 2)], [[0.2, 0.8], [0.5, 0.5]]).words["drawing"]["edges"]
+    >>> panel = graph(["C", "O"], [[0, 0], [1, 0]], [(0, 1, 2)], [[0.2, 0.8], [0.5, 0.5]])
+    >>> panel.words["drawing"]["edges"]
     [[0, 1, 2]]
     """
     labels = [str(label) for label in labels]
@@ -80,13 +86,34 @@ def graph(
         "axes": as_axes(axes),
         **common_words(caption, color, limits, digits),
     }
-    return Panel("graph", {"values": values}, words)
+    return Graph({"values": values}, words)
 
 
-def names_of(drawing: dict) -> tuple[list[str], list[str]]:
-    """The names of a graph's queries, and of its keys."""
-    queries, keys = ([drawing["names"][node] for node in drawing[side]] for side in ("queries", "keys"))
-    return queries, keys
+class Graph(Panel):
+    kind = "graph"
+    coarse = {"values": "f2"}  # noqa: RUF012
+
+    def plain(self):
+        """The weights, and in words what is joined."""
+        (_, queries), (_, keys) = self.axes()
+        drawing = self.words["drawing"]
+        names = drawing["names"]
+        joined = ", ".join(f"{names[start]}{LINES[lines]}{names[end]}" for start, end, lines in drawing["edges"])
+        caption = "; ".join(filter(None, [self.words["caption"], joined]))
+        values = self.numbers["values"][: len(queries), : len(keys)]
+        return matrix_table(self, queries, keys, values, caption=caption)
+
+    def axes(self):
+        drawing = self.words["drawing"]
+        names = ([drawing["names"][node] for node in drawing[side]] for side in ("queries", "keys"))
+        return list(zip(self.words["axes"], names, strict=True))
+
+    @staticmethod
+    def scales(panels):
+        return {"limits": color_scale(finite(panels, "values"))}
+
+    def choosers(self):
+        return [(self.words["control"], "query", len(self.words["drawing"]["queries"]))]
 
 
 def _nodes(name: str, nodes: Iterable[int] | None, count: int) -> list[int]:

@@ -3,7 +3,22 @@
 from collections.abc import Sequence
 from typing import Any
 
-from attention.explorer.panels.panel import Handle, Panel, as_handles, as_labels, as_mask, as_numbers, common_words
+import numpy as np
+
+from attention.explorer.panels.panel import (
+    Handle,
+    Panel,
+    as_handles,
+    as_labels,
+    as_mask,
+    as_numbers,
+    common_words,
+    finite,
+)
+from attention.explorer.panels.scales import color_scale
+from attention.explorer.panels.tables import matrix_table
+
+__all__ = ["bars"]
 
 
 def bars(
@@ -43,7 +58,8 @@ def bars(
             mask that do not fit them, or a handle that is not a label.
         TypeError: as :func:`heatmap`.
 
-    >>> bars([0.6, 0.4, 0.0], ["apple", "banana", "chair"]).words["labels"]
+    >>> panel = bars([0.6, 0.4, 0.0], ["apple", "banana", "chair"])
+    >>> panel.words["labels"]
     ['apple', 'banana', 'chair']
     >>> float(bars([[6.0, 2.0]], ["fruit"], parts=["apple", "banana"]).numbers["values"][0])
     8.0
@@ -58,4 +74,33 @@ def bars(
         words["parts_axis"] = str(parts_axis)
     if mask is not None:
         numbers["mask"] = as_mask(mask, numbers["values"].shape)
-    return Panel("bars", numbers, words | common_words(caption, color, limits, digits))
+    return Bars(numbers, words | common_words(caption, color, limits, digits))
+
+
+class Bars(Panel):
+    kind = "bars"
+    guesses = ("cell", "marker")
+
+    def plain(self):
+        """One number a row, behind the parts that it is the sum of, where it has any."""
+        labels, values = self.words["labels"], self.numbers["values"][:, None]
+        mask = self.numbers["mask"][:, None] if "mask" in self.numbers else None
+        if "parts" not in self.numbers:
+            return matrix_table(self, labels, [], values, mask)
+        columns = [*self.words["parts_names"], "sum"]
+        return matrix_table(self, labels, columns, np.concatenate([self.numbers["parts"], values], axis=1))
+
+    def axes(self):
+        parts = self.words.get("parts_axis", ""), self.words.get("parts_names", [])
+        return [(self.words["axis"], self.words["labels"]), parts]
+
+    @staticmethod
+    def scales(panels):
+        return {"limits": color_scale(finite(panels, "values"))}
+
+    def row_names(self):
+        return self.words["labels"]
+
+    def cell_names(self) -> list[list[str]]:
+        """What each bar is called where a guess names it."""
+        return [[label] for label in self.words["labels"]]
