@@ -116,14 +116,6 @@ merged_answer = Exercise(
             "You take the mean of two answers. A part with larger scores has more to say.",
         ),
         Mistake(
-            lambda one, other: _divided(
-                one[:, 1:2] * _divided(one[:, 2:], one[:, 1:2]) + other[:, 1:2] * _divided(other[:, 2:], other[:, 1:2]),
-                one[:, 1:2] + other[:, 1:2],
-            ),
-            "You add the totals and the mixtures as they are. Each was taken with its own largest score: first bring "
-            "both to the larger one.",
-        ),
-        Mistake(
             lambda one, other: (
                 _merged(one, other, _kept, _kept) * 0
                 + sum(
@@ -131,15 +123,6 @@ merged_answer = Exercise(
                 )
             ),
             "This is the merged mixture. Divide it by the merged total.",
-        ),
-        Mistake(
-            lambda one, other: _divided(
-                _shrunk(other[:, :1], torch.maximum(one[:, :1], other[:, :1])) * one[:, 2:]
-                + _shrunk(one[:, :1], torch.maximum(one[:, :1], other[:, :1])) * other[:, 2:],
-                _shrunk(other[:, :1], torch.maximum(one[:, :1], other[:, :1])) * one[:, 1:2]
-                + _shrunk(one[:, :1], torch.maximum(one[:, :1], other[:, :1])) * other[:, 1:2],
-            ),
-            "You rescale each part by the other's factor.",
         ),
     ),
     symptoms=(
@@ -217,10 +200,6 @@ cached_step = Exercise(
             "One key too few: a new token also sees itself.",
         ),
         Mistake(
-            partial(_step, _offset(1)),
-            "One key too many: each new token sees the one that follows it.",
-        ),
-        Mistake(
             lambda query, key, value, kept_key, kept_value: _step(
                 lambda kept, new: torch.ones(new, new, dtype=torch.bool).tril(),
                 query,
@@ -232,25 +211,8 @@ cached_step = Exercise(
             "The kept keys and values are not used.",
         ),
         Mistake(
-            lambda query, key, value, kept_key, kept_value: _step(
-                lambda kept, new: torch.ones(new, kept, dtype=torch.bool),
-                query,
-                key[:, :0],
-                value[:, :0],
-                kept_key,
-                kept_value,
-            ),
-            "The new tokens see the kept ones only. Each also sees the new ones up to itself.",
-        ),
-        Mistake(
             partial(_step, _offset(0), scale=lambda width: 1),
             "Nothing is divided yet: the scores are divided by the root of D.",
-        ),
-        Mistake(
-            lambda query, key, value, kept_key, kept_value: _step(_offset(0), query, key, value, kept_key, kept_value)[
-                :, -1:
-            ],
-            "This is the last new token's answer. Return a row for each new token.",
         ),
     ),
 )
@@ -313,10 +275,6 @@ grouped_attention = Exercise(
         Mistake(
             partial(_with_groups, lambda heads, groups: torch.zeros(heads, dtype=torch.long)),
             "All your heads share the first head of keys. Each group has its own.",
-        ),
-        Mistake(
-            partial(_with_groups, lambda heads, groups: _in_order(heads, groups).flip(0)),
-            "Your groups come in the opposite order: the first heads share the first head of keys.",
         ),
         Mistake(
             partial(_with_groups, _in_order, scale=lambda width: 1),
@@ -385,10 +343,6 @@ linear_recurrence = Exercise(
         Mistake(
             lambda query, key, value: (query @ key.T).tril() @ value / torch.arange(1.0, len(query) + 1).unsqueeze(1),
             "You divide by the number of tokens. Divide by the sum of the weights.",
-        ),
-        Mistake(
-            lambda query, key, value: (query @ key.T).tril() @ value / (query @ key.T).sum(dim=1, keepdim=True),
-            "Your total counts the tokens that follow as well.",
         ),
         Mistake(
             lambda query, key, value: (

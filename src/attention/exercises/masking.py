@@ -31,10 +31,6 @@ def _draw_empty_and_full(generator: torch.Generator, length: int = 13) -> tuple:
     return torch.tensor([0, length, 1])[torch.randperm(3, generator=generator)], length
 
 
-def _up_to(lengths: Tensor, length: int) -> Tensor:
-    return torch.arange(length) < lengths[:, None, None]
-
-
 padding = Exercise(
     "padding",
     _padding,
@@ -42,28 +38,12 @@ padding = Exercise(
     edges=(_draw_empty_and_full, partial(_draw_empty_and_full, length=1)),
     mistakes=(
         Mistake(
-            lambda lengths, length: _up_to(lengths.clamp(min=1), length),
-            "A length of 0 has no key that may be seen: its row is all False.",
-        ),
-        Mistake(
-            lambda lengths, length: _up_to(lengths.clamp(max=length - 1), length),
-            "You hide the last key of a row that has no padding. If the length is S, all S keys may be seen.",
-        ),
-        Mistake(
             lambda lengths, length: torch.arange(length) <= lengths[:, None, None],
             "One key too many: with a valid length of 3 the positions 0, 1 and 2 may be seen.",
         ),
         Mistake(
             lambda lengths, length: torch.arange(length) >= lengths[:, None, None],
             "This is the other polarity: True marks the padding. Here True means that a key may be seen.",
-        ),
-        Mistake(
-            lambda lengths, length: torch.arange(length) > lengths[:, None, None],
-            "The other way round: the positions *below* the length may be seen.",
-        ),
-        Mistake(
-            lambda lengths, length: torch.arange(1, length + 1) < lengths[:, None, None],
-            "One key too few: positions count from 0, so with a valid length of 3 they are 0, 1 and 2.",
         ),
         Mistake(
             lambda lengths, length: torch.arange(length) < lengths[:, None],
@@ -77,10 +57,6 @@ padding = Exercise(
         Mistake(
             lambda lengths, length: (torch.arange(length) < lengths[:, None, None]).float(),
             "The values are right, but as numbers. A mask here is boolean.",
-        ),
-        Mistake(
-            lambda lengths, length: (torch.arange(length) < lengths[:, None, None]).int(),
-            "The values are right, but as whole numbers. A mask here is boolean: `~` of 1 is −2.",
         ),
     ),
 )
@@ -175,10 +151,6 @@ def _filled(scores: Tensor, mask: Tensor, number: float) -> Tensor:
     return scores.masked_fill(~mask, number).softmax(dim=1)
 
 
-def _filled_log_sum(scores: Tensor, mask: Tensor) -> Tensor:
-    return scores.masked_fill(~mask, torch.finfo(scores.dtype).min).logsumexp(dim=1, keepdim=True)
-
-
 safe_softmax = Exercise(
     "safe_softmax",
     _safe_softmax,
@@ -208,11 +180,6 @@ safe_softmax = Exercise(
             "Right but for the row that sees nothing: there 0 is divided by 0. Its weights should be 0.",
         ),
         Mistake(
-            lambda scores, mask: scores.exp() * mask / (scores.exp() * mask).sum(dim=1, keepdim=True),
-            "The exponential of a large score is infinite, and that of a very negative one is 0. A softmax subtracts "
-            "the largest score first.",
-        ),
-        Mistake(
             lambda scores, mask: (
                 scores.softmax(dim=1) * mask / (scores.softmax(dim=1) * mask).sum(dim=1, keepdim=True).clamp_min(1e-9)
             ),
@@ -228,37 +195,8 @@ safe_softmax = Exercise(
             "A score of 0 is a score like any other: e⁰ = 1. A hidden key needs a score of −∞.",
         ),
         Mistake(
-            lambda scores, mask: _filled(scores, ~mask, -math.inf).nan_to_num(),
-            INVERTED,
-        ),
-        Mistake(
             lambda scores, mask: _filled(scores, ~mask, -math.inf),
             INVERTED,
-        ),
-        Mistake(
-            lambda scores, mask: _filled(scores, ~mask, -1e6),
-            INVERTED,
-        ),
-        Mistake(
-            lambda scores, mask: _filled(scores, ~mask, -1e6) * mask,
-            INVERTED,
-        ),
-        Mistake(
-            lambda scores, mask: _filled(scores, mask, 0.0) * mask,
-            "You fill in 0, a score like any other: e⁰ = 1. The hidden keys keep their part of the sum.",
-        ),
-        Mistake(
-            lambda scores, mask: (scores + (~mask).float() * -math.inf).softmax(dim=1),
-            "0 times −∞ is NaN: use masked_fill or torch.where.",
-        ),
-        Mistake(
-            lambda scores, mask: (scores - _filled_log_sum(scores, mask)).masked_fill(~mask, -math.inf).exp(),
-            "Right but for rounding: a log-sum-exp is as large as the scores, and of a number near 10⁴ float32 keeps "
-            "only three decimals. Subtract the largest score, take the exponentials, and divide by their sum.",
-        ),
-        Mistake(
-            lambda scores, mask: (scores + mask).softmax(dim=1),
-            "You add 1 to the scores of the keys that may be seen. The others are not hidden by that.",
         ),
     ),
 )
@@ -350,10 +288,6 @@ leaks = Exercise(
             "Rows and columns are exchanged: entry (i, j) is the change of output i when token j changes.",
         ),
         Mistake(
-            lambda model, tokens: ~_found(model, tokens),
-            "The other way round: True where an output *does* change.",
-        ),
-        Mistake(
             lambda model, tokens: _found(model, tokens).triu(1),
             "You report the future only. All changes are wanted; the leaks are then those above the diagonal.",
         ),
@@ -364,14 +298,6 @@ leaks = Exercise(
         Mistake(
             lambda model, tokens: (_differences(model, tokens, -tokens) != 0).all(dim=2),
             ONE_COMPONENT,
-        ),
-        Mistake(
-            lambda model, tokens: _differences(model, tokens, -tokens)[:, :, 0] != 0,
-            ONE_COMPONENT,
-        ),
-        Mistake(
-            lambda model, tokens: _differences(model, tokens, -tokens).sum(dim=2) != 0,
-            "You compare sums, and changes of opposite sign cancel there. Compare the components, each by itself.",
         ),
     ),
     symptoms=(

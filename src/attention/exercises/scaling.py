@@ -56,52 +56,12 @@ head_weights = Exercise(
             "You divide by D. The spread of the scores grows with its root.",
         ),
         Mistake(
-            lambda query, key: _divided_by(math.sqrt(query.size(2) / query.size(0)), query, key),
-            "You divide by the root of D / H. The width of these queries is already that of one head.",
-        ),
-        Mistake(
-            lambda query, key: _divided_by(math.sqrt(query.size(0)), query, key),
-            "Under your root is H, the number of heads. A score is a sum over D components.",
-        ),
-        Mistake(
-            lambda query, key: _divided_by(math.sqrt(query.size(1)), query, key),
-            "Under your root is L, the number of queries. A score is a sum over D components.",
-        ),
-        Mistake(
-            lambda query, key: _divided_by(math.sqrt(key.size(1)), query, key),
-            "Under your root is S, the number of keys. A score is a sum over D components.",
-        ),
-        Mistake(
-            lambda query, key: _divided_by(math.sqrt(query.size(1) * query.size(2)), query, key),
-            "You divide by the root of L · D. A score is a sum over D components, so D alone goes under the root.",
-        ),
-        Mistake(
-            lambda query, key: _divided_by(query.size(0) * math.sqrt(query.size(2)), query, key),
-            "You divide by H · √D. A score belongs to one head, so the number of heads does not matter.",
-        ),
-        Mistake(
-            lambda query, key: _divided_by(math.sqrt(query.size(0)) / query.size(2), query, key),
-            "You divide by the root of H, and then multiply by D. Divide by the root of D.",
-        ),
-        Mistake(
-            lambda query, key: _divided_by(1 / math.sqrt(query.size(2)), query, key),
-            "You multiply by the root. Divide by it.",
-        ),
-        Mistake(
             lambda query, key: _divided_by(1, query, key) / math.sqrt(query.size(2)),
             "You divide the weights, so that they no longer sum to 1. Divide the scores, before the softmax.",
         ),
         Mistake(
             lambda query, key: (query @ key.mT / math.sqrt(query.size(2))).softmax(dim=-2),
             "Your columns sum to 1. Each query, a row, has to share out its own 1 among the keys.",
-        ),
-        Mistake(
-            lambda query, key: (query @ key.mT / math.sqrt(query.size(2))).softmax(dim=0),
-            "Your weights sum to 1 over the heads. Each query of each head has to share out its own 1 among the keys.",
-        ),
-        Mistake(
-            lambda query, key: query @ key.mT / math.sqrt(query.size(2)),
-            "These are the scaled scores: the softmax is missing.",
         ),
     ),
 )
@@ -137,7 +97,6 @@ def _draw_equal_weights(generator: torch.Generator) -> tuple:
     return (torch.full(primes(generator, 2), 0.0).softmax(dim=1),)
 
 
-FLOORS = 1e-3, 1e-4, 1e-5  # that someone may put under the weights
 FLOORED = "Put no floor under the weights: the logarithm of a small weight is as low as its score."
 
 
@@ -163,32 +122,8 @@ effective_keys = Exercise(
             "The bases do not match. With the natural logarithm, raise e to the entropy; with log2, raise 2 to it.",
         ),
         Mistake(
-            lambda weights: 10 ** torch.special.entr(weights).sum(dim=1),
-            "The bases do not match. With the natural logarithm, raise e to the entropy; with log10, raise 10 to it.",
-        ),
-        Mistake(
-            lambda weights: -(weights * weights.log2()).sum(dim=1),
-            "This is the entropy itself, in bits. Raise 2 to this power to get the number of keys.",
-        ),
-        Mistake(
-            lambda weights: (-(weights * weights.log2()).sum(dim=1)).exp(),
-            "The bases do not match. With log2, raise 2 to the entropy; with the natural logarithm, raise e to it.",
-        ),
-        Mistake(
-            lambda weights: -(weights * weights.log()).sum(dim=1).exp(),
-            "The minus sign belongs to the entropy, before exp.",
-        ),
-        Mistake(
             lambda weights: torch.special.entr(weights).sum(dim=0).exp(),
             "You sum down the columns. The weights of a query are a row: sum along it, to one number for each query.",
-        ),
-        Mistake(
-            lambda weights: torch.special.entr(weights).sum().exp(),
-            "You sum over all queries at once. Each row has its own entropy.",
-        ),
-        Mistake(
-            lambda weights: torch.special.entr(weights).mean(dim=1).exp(),
-            "An entropy is the sum of its terms. You took their mean.",
         ),
         Mistake(
             lambda weights: 1 / weights.square().sum(dim=1),
@@ -215,14 +150,9 @@ score_spread = Exercise(
     edges=(_draw_one_query, Edge(partial(_draw_small_weights, lowest=-66.0), FLOORED)),
     gradient=centred,
     mistakes=(
-        *(Mistake(lambda weights, low=low: weights.clamp_min(low).log().std(dim=1), FLOORED) for low in FLOORS),
         Mistake(
             lambda weights: weights.log(),
             "These are the scores, up to a constant for each row. Now take their standard deviation.",
-        ),
-        Mistake(
-            lambda weights: weights.log().amax(dim=1) - weights.log().amin(dim=1),
-            "This is the range, from the lowest score to the highest. The spread here is the standard deviation.",
         ),
         Mistake(
             lambda weights: weights.std(dim=1),
@@ -233,25 +163,8 @@ score_spread = Exercise(
             "You compare queries with each other, down the columns. Only the differences within a row mean anything.",
         ),
         Mistake(
-            lambda weights: weights.log().std(),
-            "This is one number for all rows together. The scores of each row are known only up to a constant of that "
-            "row, so treat each row by itself.",
-        ),
-        Mistake(
             lambda weights: weights.log().std(dim=1, correction=0),
             "Nearly: you divide by S. Divide by S − 1, as torch.std does by default.",
-        ),
-        Mistake(
-            lambda weights: weights.log().var(dim=1),
-            "This is the variance: the spread is its root.",
-        ),
-        Mistake(
-            lambda weights: weights.log2().std(dim=1),
-            "The logarithm, but to base 2: a softmax uses e, so your spread is too large by a factor 1.4427.",
-        ),
-        Mistake(
-            lambda weights: weights.log10().std(dim=1),
-            "The logarithm, but to base 10: a softmax uses e, so your spread is too small by a factor 2.3026.",
         ),
         Mistake(
             lambda weights: torch.logit(weights).std(dim=1),

@@ -8,8 +8,6 @@ import torch
 from torch import Tensor
 
 from attention.exercises.exercise import NO_CLAMP, Edge, Exercise, Mistake, ones, primes
-from attention.functional import scaled_dot_product_attention
-from attention.masks import causal_mask
 
 
 def _attend(query: Tensor, key: Tensor, value: Tensor, divisor: float | None = None) -> Tensor:
@@ -71,32 +69,8 @@ self_attention = Exercise(
             "Under the root is the width of x. The product is summed over the width of a query: w_q has it.",
         ),
         Mistake(
-            lambda x, w_q, w_k, w_v: _attend(x @ w_q, x @ w_k, x @ w_v, divisor=math.sqrt(x.size(0))),
-            "Under the root is the length of the sentence. The product is summed over the width of a query.",
-        ),
-        Mistake(
-            lambda x, w_q, w_k, w_v: _attend(x @ w_q, x @ w_k, x @ w_v, divisor=w_q.size(1)),
-            "You divide by the width of a query. It is its root that the spread of the scores grows with.",
-        ),
-        Mistake(
-            lambda x, w_q, w_k, w_v: (x @ w_q) @ (x @ w_k).T / math.sqrt(w_q.size(1)) @ (x @ w_v),
-            "The softmax is missing: these are scores times values.",
-        ),
-        Mistake(
-            lambda x, w_q, w_k, w_v: _attend(x @ w_q, x @ w_k, x @ w_k),
-            "You average the keys. What is handed over are the values.",
-        ),
-        Mistake(
             lambda x, w_q, w_k, w_v: _attend(x @ w_k, x @ w_q, x @ w_v),
             "Queries and keys have changed places: row i must be what token i *asks*, so it comes from w_q.",
-        ),
-        Mistake(
-            lambda x, w_q, w_k, w_v: _attend(x @ w_q, x @ w_q, x @ w_v),
-            "The keys are made with w_q: your scores are symmetric.",
-        ),
-        Mistake(
-            lambda x, w_q, w_k, w_v: _attend(x @ w_k, x @ w_k, x @ w_v),
-            "The queries are made with w_k: your scores are symmetric.",
         ),
         Mistake(
             lambda x, w_q, w_k, w_v: (x @ w_q @ (x @ w_k).T / math.sqrt(w_q.size(1))).softmax(dim=0) @ (x @ w_v),
@@ -105,22 +79,6 @@ self_attention = Exercise(
         Mistake(
             lambda x, w_q, w_k, w_v: _attend(x @ w_q, x @ w_k, x),
             "You average the tokens themselves. What is handed over are their values, made with w_v.",
-        ),
-        Mistake(
-            lambda x, w_q, w_k, w_v: (x @ w_q @ (x @ w_k).T / math.sqrt(w_q.size(1))).softmax(dim=1),
-            "These are the weights: the average of the values is missing.",
-        ),
-        Mistake(
-            lambda x, w_q, w_k, w_v: _attend(x @ w_q, x @ w_k, x @ w_v, divisor=math.sqrt(w_v.size(1))),
-            "Under the root is the width of a value. The product is summed over the width of a query: w_q has it.",
-        ),
-        Mistake(
-            lambda x, w_q, w_k, w_v: _attend(x @ w_q, x @ w_k, x @ w_v, divisor=1.0) / math.sqrt(w_q.size(1)),
-            "You divide after the softmax, so each row of weights no longer sums to 1. Divide the scores, before it.",
-        ),
-        Mistake(
-            lambda x, w_q, w_k, w_v: scaled_dot_product_attention(x @ w_q, x @ w_k, x @ w_v, is_causal=True),
-            "You hide later tokens from earlier ones. No mask is asked for: every token attends to all.",
         ),
     ),
 )
@@ -153,21 +111,8 @@ cross_attention = Exercise(
             "token.",
         ),
         Mistake(
-            lambda target, source, w_q, w_k, w_v: _attend(target @ w_q, target @ w_k, source @ w_v),
-            "The keys are the target's and the values the source's. There must be one value for each key, of the same "
-            "token.",
-        ),
-        Mistake(
             lambda target, source, w_q, w_k, w_v: _attend(target @ w_q, target @ w_k, target @ w_v),
             "This is self-attention of the target: the source is not read at all.",
-        ),
-        Mistake(
-            lambda target, source, w_q, w_k, w_v: _attend(source @ w_q, source @ w_k, source @ w_v),
-            "This is self-attention of the source: the target, which asks, is not read at all.",
-        ),
-        Mistake(
-            lambda target, source, w_q, w_k, w_v: _attend(target @ w_k, source @ w_q, source @ w_v),
-            "The matrices have changed places: queries are made with w_q, keys with w_k.",
         ),
         Mistake(
             lambda target, source, w_q, w_k, w_v: (
@@ -176,76 +121,10 @@ cross_attention = Exercise(
             "Your columns sum to 1. Each token of the target, a row, has to share out its own 1.",
         ),
         Mistake(
-            lambda target, source, w_q, w_k, w_v: _attend(target @ w_q, source @ w_k, source),
-            "You average the source's tokens themselves. What is handed over are their values, made with w_v.",
-        ),
-        Mistake(
-            lambda target, source, w_q, w_k, w_v: _attend(target @ w_q, source @ w_k, source @ w_v, divisor=1.0),
-            "Nothing is divided: the scores are to be divided by the root of the queries' width.",
-        ),
-        Mistake(
             lambda target, source, w_q, w_k, w_v: _attend(
                 target @ w_q, source @ w_k, source @ w_v, divisor=math.sqrt(target.size(1))
             ),
             "Under the root is the width of the tokens. The product is summed over the width of a query: w_q has it.",
-        ),
-        Mistake(
-            lambda target, source, w_q, w_k, w_v: _attend(
-                target @ w_q, source @ w_k, source @ w_v, divisor=w_q.size(1)
-            ),
-            "You divide by the width of a query. It is its root that the spread of the scores grows with.",
-        ),
-        Mistake(
-            lambda target, source, w_q, w_k, w_v: (
-                (target @ w_q) @ (source @ w_k).T / math.sqrt(w_q.size(1)) @ (source @ w_v)
-            ),
-            "The softmax is missing: these are scores times values.",
-        ),
-        *(
-            Mistake(
-                lambda target, source, w_q, w_k, w_v, under=under: _attend(
-                    target @ w_q, source @ w_k, source @ w_v, divisor=math.sqrt(under(target, source, w_v))
-                ),
-                f"Under the root is {what}. The product is summed over the width of a query: w_q has it.",
-            )
-            for what, under in {
-                "the length of the target": lambda target, source, w_v: target.size(0),
-                "the length of the source": lambda target, source, w_v: source.size(0),
-                "the width of a value": lambda target, source, w_v: w_v.size(1),
-            }.items()
-        ),
-        Mistake(
-            lambda target, source, w_q, w_k, w_v: (
-                _attend(target @ w_q, source @ w_k, source @ w_v, divisor=1.0) / math.sqrt(w_q.size(1))
-            ),
-            "You divide after the softmax, so each row of weights no longer sums to 1. Divide the scores, before it.",
-        ),
-        Mistake(
-            lambda target, source, w_q, w_k, w_v: _attend(target @ w_q, source @ w_k, source @ w_k),
-            "You average the keys. What is handed over are the values.",
-        ),
-        Mistake(
-            lambda target, source, w_q, w_k, w_v: _attend(target @ w_q, source @ w_q, source @ w_v),
-            "The keys are made with w_q. They have a matrix of their own, w_k.",
-        ),
-        Mistake(
-            lambda target, source, w_q, w_k, w_v: _attend(target @ w_k, source @ w_k, source @ w_v),
-            "The queries are made with w_k. They have a matrix of their own, w_q.",
-        ),
-        Mistake(
-            lambda target, source, w_q, w_k, w_v: ((target @ w_q) @ (source @ w_k).T / math.sqrt(w_q.size(1))).softmax(
-                dim=1
-            ),
-            "These are the weights: the average of the values is missing.",
-        ),
-        Mistake(
-            lambda target, source, w_q, w_k, w_v: scaled_dot_product_attention(
-                target @ w_q,
-                source @ w_k,
-                source @ w_v,
-                attn_mask=causal_mask(len(target), len(source)),
-            ),
-            "You hide a part of the source. No mask is asked for: the target may read all of it.",
         ),
     ),
 )
@@ -285,20 +164,6 @@ order_error = Exercise(
         Mistake(
             lambda model, tokens, order: model(tokens[order]) - model(tokens)[order.argsort()],
             "You put the old outputs in the inverse order: `[order]`, as the tokens themselves.",
-        ),
-        Mistake(
-            lambda model, tokens, order: model(tokens[order.argsort()]) - model(tokens)[order.argsort()],
-            "You use the order the wrong way round, in both places: order[i] is the *old* place of the token that now "
-            "stands at place i.",
-        ),
-        Mistake(
-            lambda model, tokens, order: model(tokens)[order] - model(tokens[order]),
-            "The sign: the new outputs less the old ones.",
-        ),
-        Mistake(
-            lambda model, tokens, order: model(tokens[order])[order] - model(tokens),
-            "To bring the new outputs back into the old order takes the inverse, order.argsort(); or leave them, and "
-            "reorder the old ones.",
         ),
         Mistake(
             lambda model, tokens, order: model(tokens[order])[order.argsort()] - model(tokens),
@@ -353,10 +218,6 @@ previous_map = Exercise(
         Mistake(
             lambda places: places[1:].T @ places[:-1],
             "All but the first place are right: yours becomes 0, and it is to stay as it is.",
-        ),
-        Mistake(
-            lambda places: _previous_map(places) + torch.eye(places.size(1)) - places.T @ places,
-            "Right for the places, but a vector that is orthogonal to all of them must become 0.",
         ),
     ),
 )

@@ -52,41 +52,9 @@ additive_scores = Exercise(
             "These are the weights: the scores are wanted, from before the softmax.",
         ),
         Mistake(
-            lambda query, key, W_q, W_k, w_v: (torch.tanh(sum(_pairs(query, key, W_q, W_k))) @ w_v).T,
-            "Your table is (S, L): a query is a row, a key a column.",
-        ),
-        Mistake(
-            lambda query, key, W_q, W_k, w_v: torch.tanh(math.prod(_pairs(query, key, W_q, W_k))) @ w_v,
-            "You multiply the two projections. Additive attention adds them.",
-        ),
-        Mistake(
-            lambda query, key, W_q, W_k, w_v: torch.relu(sum(_pairs(query, key, W_q, W_k))) @ w_v,
-            "You bend the sum by relu. Additive attention does it by tanh.",
-        ),
-        Mistake(
-            lambda query, key, W_q, W_k, w_v: torch.tanh(sum(_pairs(query, key, W_q, W_k))) @ w_v / len(w_v) ** 0.5,
-            "Additive attention divides by no root: the tanh keeps its numbers small as it is.",
-        ),
-        Mistake(
-            lambda query, key, W_q, W_k, w_v: torch.tanh(sum(_pairs(query, key, W_q, W_k))).sum(dim=-1),
-            "You add the hidden numbers up as they are; each has its own factor, in w_v.",
-        ),
-        Mistake(
-            lambda query, key, W_q, W_k, w_v: torch.sigmoid(sum(_pairs(query, key, W_q, W_k))) @ w_v,
-            "You bend the sum by a sigmoid. Additive attention does it by tanh.",
-        ),
-        Mistake(
-            lambda query, key, W_q, W_k, w_v: torch.tanh(sum(_pairs(query, -key, W_q, W_k))) @ w_v,
-            "You subtract the key's projection. Additive attention adds it.",
-        ),
-        Mistake(
             lambda query, key, W_q, W_k, w_v: (query @ W_q.T) @ (key @ W_k.T).T,
             "This is the dot product of the two projections. Additive attention adds them, takes the tanh, and then "
             "the product with w_v.",
-        ),
-        Mistake(
-            lambda query, key, W_q, W_k, w_v: torch.tanh(sum(_pairs(query, key, W_q, W_k))) @ w_v / len(w_v),
-            "You take the mean over the hidden numbers. The score is their sum, each times its factor in w_v.",
         ),
     ),
 )
@@ -207,10 +175,6 @@ def _is_key(scores: Tensor, lengths: Tensor) -> Tensor:
     return torch.arange(scores.shape[2]) < lengths[:, None, None]
 
 
-def _context_up_to(lengths: Tensor, scores: Tensor, value: Tensor) -> Tensor:
-    return scores.masked_fill(~_is_key(scores, lengths), -math.inf).softmax(dim=2) @ value
-
-
 context = Exercise(
     "context",
     _context,
@@ -242,40 +206,10 @@ context = Exercise(
         ),
         Mistake(
             lambda scores, lengths, value: (
-                scores.masked_fill(_is_key(scores, lengths), -math.inf).softmax(dim=2) @ value
-            ),
-            "The mask is the wrong way round: you hide the states that exist.",
-        ),
-        Mistake(
-            lambda scores, lengths, value: (
                 scores.masked_fill(~_is_key(scores, lengths), -math.inf).softmax(dim=1) @ value
             ),
             "Your softmax goes over the steps, dim 1: a state that is hidden from all of them gives NaN. Let the "
             "weights of one step sum to 1 over the states, dim 2.",
-        ),
-        Mistake(
-            lambda scores, lengths, value: (scores + ~_is_key(scores, lengths) * -math.inf).softmax(dim=2) @ value,
-            "Everything is NaN, as by 0 times −∞. Fill in −∞ by masked_fill, and do not multiply by it.",
-        ),
-        Mistake(
-            lambda scores, lengths, value: (
-                scores.masked_fill(~_is_key(scores, lengths), math.inf).softmax(dim=2) @ value
-            ),
-            "A score of +∞ makes its row NaN. What weighs nothing has a score of −∞.",
-        ),
-        Mistake(
-            lambda scores, lengths, value: _context_up_to(lengths - 1, scores, value),
-            "The last state of each row is lost. Positions count from 0, so the first one to hide is number `length`.",
-        ),
-        Mistake(
-            lambda scores, lengths, value: _context_up_to(lengths.amax().expand_as(lengths), scores, value),
-            "You cut all rows at the largest length. Each row has its own.",
-        ),
-        Mistake(
-            lambda scores, lengths, value: (
-                scores.masked_fill(~_is_key(scores, lengths), -math.inf).softmax(dim=2).sum(dim=1, keepdim=True) @ value
-            ),
-            "You add up the weights of all queries. Each query has a context of its own: (B, L, H).",
         ),
     ),
 )
@@ -311,14 +245,6 @@ alignment = Exercise(
         Mistake(
             lambda weights: weights.max(dim=2),
             "`max` returns two tensors, the largest weights and their places. Return the places alone, as argmax does.",
-        ),
-        Mistake(
-            lambda weights: weights.argmin(dim=2),
-            "These are the places of the smallest weights.",
-        ),
-        Mistake(
-            lambda weights: weights.argmax(dim=2) + 1,
-            "Count positions from 0.",
         ),
         Mistake(
             lambda weights: weights.argmax(dim=2).float(),
@@ -434,24 +360,8 @@ greedy = Exercise(
             "Each step reads the start token. After the first step it must read the token that was written last.",
         ),
         Mistake(
-            lambda step, state, max_steps: _decoded(step, state, max_steps, start=PAD),
-            "You begin with 0, the padding. Before the first token stands the start token, 1.",
-        ),
-        Mistake(
             _without_end,
             "The end token itself is lost: a row is padded *after* it. Mark a row as ended when its 2 has been kept.",
-        ),
-        Mistake(
-            lambda step, state, max_steps: _decoded(step, state, max_steps, ends=(PAD, END)),
-            "You take a 0 for an end. A row ends at its 2: before that, a 0 is a token like others.",
-        ),
-        Mistake(
-            lambda step, state, max_steps: _decoded(step, state, max_steps).T,
-            "Your result is (max_steps, B): a row is an answer, a column a step.",
-        ),
-        Mistake(
-            lambda step, state, max_steps: _decoded(step, state, max_steps, stops=True),
-            "You stop when every row has ended. The result has max_steps columns: after that step they hold 0.",
         ),
     ),
     edges=(

@@ -85,45 +85,14 @@ stable_softmax = Exercise(
             "Subtract each row's own largest score.",
         ),
         Mistake(
-            lambda scores: _of((scores - scores.max(dim=0).values).exp()),
-            "You subtract the largest score of each column. It is not the same number for all scores of a row, so it "
-            "does not cancel. Take the largest along a row, dim=1.",
-        ),
-        Mistake(
             lambda scores: _of((scores - scores.mean(dim=1, keepdim=True)).exp()),
             "You subtract a row's mean, or its smallest score. One score of −∞ makes both of them −∞, and the row NaN. "
             "Subtract the largest score.",
         ),
         Mistake(
-            lambda scores: _of((scores - scores.median(dim=1, keepdim=True).values).exp()),
-            "This works while the scores of a row lie close together. If one lies far above the number that you "
-            "subtract, its exponential is ∞ again. Subtract the row's largest score.",
-        ),
-        Mistake(
             lambda scores: _of(scores.clamp(-80, 80).exp()),
             "Clamping keeps the exponentials finite, but it makes all scores beyond the bound equal. The weights "
             "depend on the differences between the scores, which are lost.",
-        ),
-        Mistake(
-            lambda scores: scores.exp() / (scores.exp().sum(dim=1, keepdim=True) + 1e-9),
-            "A small number in the denominator hides 0/0 and gives weights of 0. ∞/∞ is NaN as before.",
-        ),
-        Mistake(
-            lambda scores: _of(scores.exp()).nan_to_num(),
-            "Replacing NaN by 0 hides what went wrong: the weight of that key was ∞/∞, and it should not be 0.",
-        ),
-        Mistake(
-            lambda scores: (scores - scores.logsumexp(dim=1, keepdim=True)).exp(),
-            "This is right on paper. But the logarithm of the sum is as large as the scores and is rounded as "
-            "coarsely, and its error enters every weight. Subtract the largest score, and divide by the sum.",
-        ),
-        Mistake(
-            lambda scores: (scores - scores.max(dim=1, keepdim=True).values).exp(),
-            "The exponentials are right. Now divide each row by its sum.",
-        ),
-        Mistake(
-            lambda scores: torch.log_softmax(scores, dim=1),
-            "These are the logarithms of the weights.",
         ),
         Mistake(
             lambda scores: torch.softmax(scores, dim=0),
@@ -171,29 +140,9 @@ softmax_jacobian = Exercise(
             "The diagonal lacks its first term: a weight gains by its own score.",
         ),
         Mistake(
-            lambda weights: torch.outer(weights, weights) - torch.diag(weights),
-            "The sign: raising a score raises its own weight, so the diagonal is positive.",
-        ),
-        Mistake(
-            lambda weights: torch.diag(weights * (1 - weights)) - torch.outer(weights, weights),
-            "Your diagonal is α_i − 2α_i², with α_i² subtracted twice. Begin with the weights alone on the diagonal.",
-        ),
-        Mistake(
-            lambda weights: torch.outer(weights, 1 - weights),
-            "The diagonal is right. Off the diagonal you have α_i(1 − α_j), where −α_i α_j is right.",
-        ),
-        Mistake(
-            lambda weights: torch.diag(weights) - torch.outer(weights, 1 - weights),
-            "Off the diagonal your entries are −α_i(1 − α_j). There a score acts only through the sum: −α_i α_j.",
-        ),
-        Mistake(
             lambda weights: weights * (torch.eye(len(weights)) - weights),
             "Off the diagonal you have −α_j², where −α_i α_j is right. Multiply row i by weight i, with "
             "weights[:, None]; `weights *` multiplies the columns.",
-        ),
-        Mistake(
-            lambda weights: torch.eye(len(weights)) - weights,
-            "This is the derivative of ln α. Multiply each row by its weight.",
         ),
         Mistake(
             lambda weights: weights * (1 - weights),
@@ -254,30 +203,6 @@ answer_gradient = Exercise(
             "The scores are divided by √D, and so is their derivative by the query: that factor is missing.",
         ),
         Mistake(
-            lambda query, key, value: _pulled(query, key, value) / math.sqrt(len(query)),
-            "You divide by √D once too often. It divides the scores, and then the result once.",
-        ),
-        Mistake(
-            lambda query, key, value: _pulled(query, key, value, scale=1.0) / math.sqrt(len(query)),
-            "You divide the result by √D, but not the scores.",
-        ),
-        Mistake(
-            lambda query, key, value: _pulled(query, key, value, scale=len(key) ** -0.5),
-            "Under your root is S, the number of keys. A score is a sum over D components.",
-        ),
-        Mistake(
-            lambda query, key, value: _pulled(query, key, value, scale=1 / len(query)),
-            "You divide by D, in the scores and in the result. The scores are divided by its root.",
-        ),
-        Mistake(
-            lambda query, key, value: _pulled(query, key, value, scale=1.0),
-            "This is the gradient of a lookup without the scale: divide the scores by √D, and the result too.",
-        ),
-        Mistake(
-            lambda query, key, value: _pulled(query, key, value) * math.sqrt(len(query) / len(key)),
-            "You divide the result by √S, where S is the number of keys. Divide it by √D, as you divide the scores.",
-        ),
-        Mistake(
             lambda query, key, value: (
                 (_weights(query, key) * (1 - _weights(query, key)) * value) @ key / math.sqrt(len(query))
             ),
@@ -289,10 +214,6 @@ answer_gradient = Exercise(
             "A pull contains the distance of a value from the answer. Subtract the answer from the values first.",
         ),
         Mistake(
-            lambda query, key, value: (value - _weights(query, key) @ value) @ key / math.sqrt(len(query)),
-            "The weights are missing: a key with weight 0 has no pull.",
-        ),
-        Mistake(
             lambda query, key, value: (_weights(query, key) * (value - value.mean())) @ key / math.sqrt(len(query)),
             "You subtract the plain mean of the values. Subtract their weighted mean, which is the answer.",
         ),
@@ -300,10 +221,6 @@ answer_gradient = Exercise(
             lambda query, key, value: _weights(query, key) * (value - _weights(query, key) @ value),
             "These are the derivatives by the scores, (S,). The derivative by the query has one number for each "
             "component, (D,): multiply each key by its pull, and add.",
-        ),
-        Mistake(
-            lambda query, key, value: -_pulled(query, key, value),
-            "The sign: moving towards a key with a larger value raises the answer.",
         ),
     ),
 )

@@ -69,32 +69,8 @@ rms_norm = Exercise(
             "You take the mean over the tokens. Each token is normalised by itself, over its E numbers.",
         ),
         Mistake(
-            lambda x, weight: _over_root(x, x.square().mean()) * weight,
-            "You take one mean for all tokens together. Each token has its own.",
-        ),
-        *(
-            Mistake(
-                lambda x, weight, eps=eps: x / (_mean_square(x) + eps).sqrt() * weight,
-                "The 1e-5 is missing or too small, which matters when a token is short. F.rms_norm takes it as "
-                "eps=1e-5.",
-            )
-            for eps in (0.0, torch.finfo(torch.float32).eps)
-        ),
-        Mistake(
-            lambda x, weight: x / (_mean_square(x).sqrt() + EPS) * weight,
-            "You add 1e-5 to the root. Add it to the mean of the squares, under the root.",
-        ),
-        Mistake(
-            lambda x, weight: x / (_mean_square(x) + EPS) * weight,
-            "You divide by the mean square. Divide by its root.",
-        ),
-        Mistake(
             lambda x, weight: _over_root(x, _mean_square(x)),
             "The learned weight is missing: it multiplies the normalised token, number by number.",
-        ),
-        Mistake(
-            lambda x, weight: _over_root(x * weight, _mean_square(x * weight)),
-            "You multiply by the weight before you normalise. Normalise first.",
         ),
     ),
 )
@@ -157,12 +133,6 @@ def _replacing(x: Tensor, memory: Tensor, norm: Layer, attend: Layer, cross: Cro
     return x + feed_forward(norm(x))
 
 
-def _memory_first(x: Tensor, memory: Tensor, norm: Layer, attend: Layer, cross: Cross, feed_forward: Layer) -> Tensor:
-    x = x + cross(norm(x), memory)
-    x = x + attend(norm(x))
-    return x + feed_forward(norm(x))
-
-
 def _without_norm(x: Tensor, memory: Tensor, norm: Layer, attend: Layer, cross: Cross, feed_forward: Layer) -> Tensor:
     x = x + attend(norm(x))
     x = x + cross(x, memory)
@@ -172,16 +142,6 @@ def _without_norm(x: Tensor, memory: Tensor, norm: Layer, attend: Layer, cross: 
 def _normed_memory(x: Tensor, memory: Tensor, norm: Layer, attend: Layer, cross: Cross, feed_forward: Layer) -> Tensor:
     x = x + attend(norm(x))
     x = x + cross(norm(x), norm(memory))
-    return x + feed_forward(norm(x))
-
-
-def _side_by_side(x: Tensor, memory: Tensor, norm: Layer, attend: Layer, cross: Cross, feed_forward: Layer) -> Tensor:
-    x = x + attend(norm(x)) + cross(norm(x), memory)
-    return x + feed_forward(norm(x))
-
-
-def _encoder_block(x: Tensor, memory: Tensor, norm: Layer, attend: Layer, cross: Cross, feed_forward: Layer) -> Tensor:
-    x = x + attend(norm(x))
     return x + feed_forward(norm(x))
 
 
@@ -205,24 +165,12 @@ decoder_block = Exercise(
             "What cross-attention returns takes the place of x. Add it to x, as with the other two layers.",
         ),
         Mistake(
-            _memory_first,
-            "Your cross-attention comes first. The tokens attend to each other before they ask the memory.",
-        ),
-        Mistake(
             _without_norm,
             "The query of your cross-attention is the stream as it is. It needs a norm, as everything that is read.",
         ),
         Mistake(
             _normed_memory,
             "You normalise the memory once more. The encoder has done it already.",
-        ),
-        Mistake(
-            _side_by_side,
-            "Both of your attentions read the same x. Cross-attention comes second: it reads what the first has added.",
-        ),
-        Mistake(
-            _encoder_block,
-            "The memory has no effect. Cross-attention stands between self-attention and the feed-forward layer.",
         ),
     ),
 )
@@ -300,11 +248,6 @@ def _in_any_order_if_alike(kept: Tensor) -> Tensor:
     return kept.detach().sort(descending=True).values if alike else kept
 
 
-def _as_likely_as_the_last(probabilities: Tensor, p: float) -> Tensor:
-    """All tokens that are at least as likely as the last one that is needed."""
-    return _kept(probabilities, probabilities >= probabilities[_likelier(probabilities) < p].min())
-
-
 def _kept(probabilities: Tensor, keep: Tensor) -> Tensor:
     """The probabilities of what is kept, which sum to 1 again."""
     kept = probabilities * keep
@@ -323,13 +266,6 @@ def _not_put_back(probabilities: Tensor, p: float) -> Tensor:
     return _kept(ranked, _likelier(ranked) < p)
 
 
-def _shifted(probabilities: Tensor, p: float) -> Tensor:
-    ranked, order = probabilities.sort(descending=True)
-    beyond = ranked.cumsum(dim=0) > p
-    beyond = torch.cat([beyond[:1], beyond[:-1]])  # the first entry should be False
-    return _kept(probabilities, torch.zeros_like(beyond).scatter(0, order, ~beyond))
-
-
 top_p = Exercise(
     "top_p",
     _top_p,
@@ -344,10 +280,6 @@ top_p = Exercise(
             "The right tokens are kept, but their probabilities do not sum to 1. Divide by their sum.",
         ),
         Mistake(
-            lambda probabilities, p: _kept(probabilities, _likelier(probabilities, descending=False) < p),
-            "You begin with the unlikeliest token. Begin with the likeliest.",
-        ),
-        Mistake(
             lambda probabilities, p: _kept(probabilities, (probabilities.cumsum(dim=0) - probabilities) < p),
             "You add up the probabilities in the order in which they stand. Sort them first, the likeliest in front.",
         ),
@@ -356,25 +288,8 @@ top_p = Exercise(
             "Your result is sorted: put each probability back to its own token.",
         ),
         Mistake(
-            lambda probabilities, p: _kept(probabilities, probabilities >= p * probabilities.max()),
-            "You compare each probability with the largest. Add them up, from the likeliest on, until the sum is p.",
-        ),
-        Mistake(
             lambda probabilities, p: probabilities.masked_fill(_likelier(probabilities) >= p, -math.inf).softmax(dim=0),
             "You take a softmax of probabilities. They are not scores: divide those that are kept by their sum.",
-        ),
-        Mistake(
-            lambda probabilities, p: _kept(probabilities, _likelier(probabilities) <= p),
-            "Where the sum is exactly p, you take one token more. Stop as soon as it has reached p.",
-        ),
-        Mistake(
-            _as_likely_as_the_last,
-            "You keep every token that is as likely as the last one needed. Of equal ones, take only as many as bring "
-            "the sum to p.",
-        ),
-        Mistake(
-            _shifted,
-            "Where the likeliest token reaches p by itself, you keep none. The likeliest is always kept.",
         ),
     ),
     edges=(
@@ -453,24 +368,12 @@ without_head = Exercise(
     _draw_heads,
     mistakes=(
         Mistake(
-            lambda heads, W_o, head: _joined(heads, W_o),
-            "The head is still there.",
-        ),
-        Mistake(
             lambda heads, W_o, head: _joined(heads - _all_but(heads, head), W_o),
             "You keep this head and silence all others. It is the other way round.",
         ),
         Mistake(
             lambda heads, W_o, head: _joined(_all_but(heads, (head - 1) % len(heads)), W_o),
             BEFORE_IT,
-        ),
-        Mistake(
-            lambda heads, W_o, head: _joined(_all_but(heads, head - 1), W_o),  # before head 0 there is none
-            BEFORE_IT,
-        ),
-        Mistake(
-            lambda heads, W_o, head: _joined(_all_but(heads, head), W_o) * len(heads) / (len(heads) - 1),
-            "You enlarge what the other heads write. They write what they wrote before.",
         ),
         Mistake(
             lambda heads, W_o, head: _all_but(heads, head).reshape(heads.size(1), -1) @ W_o.T,
