@@ -25,9 +25,9 @@ def single(draw: Callable) -> Callable:
     return partial(draw, sizes=ones)
 
 
-def weights(*shape: str) -> Callable:
+def weights(*shape: str, **fixed: int) -> Callable:
     """Draws a table, or a row, of weights."""
-    draw = normal(*shape)
+    draw = normal(*shape, **fixed)
     return lambda generator, sizes=primes: tuple(table.softmax(dim=-1) for table in draw(generator, sizes))
 
 
