@@ -7,8 +7,8 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from attention.exercises.exercise import Exercise, Mistake, ones, primes
-from attention.masks import causal_mask
+from attention.exercises.draws import normal, single
+from attention.exercises.exercise import Edge, Exercise, Mistake, ones, primes
 
 
 def _split_heads(tensor: Tensor, heads: int) -> Tensor:
@@ -19,6 +19,10 @@ def _split_heads(tensor: Tensor, heads: int) -> Tensor:
 def _draw_tokens(generator: torch.Generator, sizes: Callable = primes) -> tuple:
     batch, length, heads, width = sizes(generator, 4)
     return torch.randn(batch, length, heads * width, generator=generator), heads
+
+
+def _split(tensor: Tensor, heads: int) -> Tensor:
+    return tensor.unflatten(-1, (heads, -1)).transpose(1, 2)
 
 
 def _viewed(tensor: Tensor, heads: int) -> Tensor:
@@ -72,10 +76,6 @@ def _merge_heads(heads: Tensor) -> Tensor:
     return torch.stack([torch.cat(list(sequence), dim=1) for sequence in heads])
 
 
-def _draw_split(generator: torch.Generator, sizes: Callable = primes) -> tuple:
-    return (torch.randn(sizes(generator, 4), generator=generator),)
-
-
 def _merged_by_view(heads: Tensor) -> Tensor:
     batch, count, length, width = heads.shape
     return heads.reshape(batch, length, count * width)
@@ -84,8 +84,8 @@ def _merged_by_view(heads: Tensor) -> Tensor:
 merge_heads = Exercise(
     "merge_heads",
     _merge_heads,
-    _draw_split,
-    edges=(partial(_draw_split, sizes=ones),),
+    normal("BHLD"),
+    edges=(single(normal("BHLD")),),
     mistakes=(
         Mistake(
             _merged_by_view,
@@ -139,41 +139,32 @@ def _draw_high_scores(generator: torch.Generator) -> tuple:
     return tokens.double(), 40 * in_proj_weight.double(), out_weight.double(), heads
 
 
-def _attended(
-    tokens,
-    in_proj_weight,
-    out_weight,
-    heads,
-    *,
-    scale=None,
-    dim=-1,
-    order=(0, 1, 2),
-    split=None,
-    merge=None,
-    is_causal=False,
-    turned=False,
-):
-    """The layer in PyTorch's layout, with one step replaced by a wrong one."""
-    parts = in_proj_weight.chunk(3)
-    split = split or (lambda tensor, heads: tensor.unflatten(-1, (heads, -1)).transpose(1, 2))
-    query, key, value = (split(tokens @ parts[index].T, heads) for index in order)
-    scores = query @ key.mT * (1 / math.sqrt(query.size(-1)) if scale is None else scale)
-    if is_causal:
-        scores = scores.masked_fill(~causal_mask(scores.size(-1)), -math.inf)
-    weights = scores.softmax(dim=dim)
-    found = (weights.mT if turned else weights) @ value
-    merged = merge(found) if merge else found.transpose(1, 2).flatten(2)
-    return merged @ out_weight.T
+def _attended(tokens, in_proj_weight, out_weight, heads, *, width=None, split=None, merge=None) -> Tensor:
+    """The layer, with another width under the root, another way to split heads, or to merge them."""
+    parts = (
+        split(tokens @ third.T, heads) if split else _split(tokens @ third.T, heads)
+        for third in in_proj_weight.chunk(3)
+    )
+    query, key, value = parts
+    found = (query @ key.mT / math.sqrt(width or query.size(-1))).softmax(dim=-1) @ value
+    return (merge(found) if merge else found.transpose(1, 2).flatten(2)) @ out_weight.T
 
 
 multi_head_attention = Exercise(
     "multi_head_attention",
     _multi_head_attention,
     _draw_layer,
-    edges=(partial(_draw_layer, sizes=ones), _draw_high_scores),
+    edges=(
+        partial(_draw_layer, sizes=ones),
+        Edge(
+            _draw_high_scores,
+            "The exponentials of large scores are infinite, and ∞/∞ is NaN. Subtract each row's largest score first, "
+            "as `softmax` does.",
+        ),
+    ),
     mistakes=(
         Mistake(
-            lambda *layer: _attended(*layer, scale=1 / math.sqrt(layer[0].size(2))),
+            lambda *layer: _attended(*layer, width=layer[0].size(2)),
             "Under your root is E, the width of the model. A product is summed over the D = E / H numbers of one head.",
         ),
         Mistake(

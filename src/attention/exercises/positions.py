@@ -7,6 +7,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from attention.exercises.draws import normal
 from attention.exercises.exercise import Exercise, Mistake, ones, primes
 
 BASE = 10000.0
@@ -168,10 +169,6 @@ def _draw_scores(generator: torch.Generator) -> tuple:
     return (torch.randn(heads, queries, keys, generator=generator),)
 
 
-def _draw_shape(generator: torch.Generator, shape: tuple[int, int, int]) -> tuple:
-    return (torch.randn(shape, generator=generator),)
-
-
 SHAPES = (1, 3, 5), (2, 1, 7), (8, 3, 3), (64, 2, 3), (1, 1, 1), (2, 3, 200)  # few heads, many, one query, far keys
 
 
@@ -198,7 +195,7 @@ with_alibi = Exercise(
     "with_alibi",
     _with_alibi,
     _draw_scores,
-    edges=tuple(partial(_draw_shape, shape=shape) for shape in SHAPES),
+    edges=tuple(normal("HLS", H=heads, L=queries, S=keys) for heads, queries, keys in SHAPES),
     mistakes=(
         Mistake(
             lambda scores: _lowered(scores, offset=0),

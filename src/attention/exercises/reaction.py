@@ -92,7 +92,10 @@ assign = Exercise(
             "The largest sum is not asked for: take the largest entry first, whatever it costs the other rows.",
         ),
         partial(_shuffled, rows=ORDER_TURNS),
-        partial(_shuffled, rows=SUMS_TURN_IT),
+        Edge(
+            partial(_shuffled, rows=SUMS_TURN_IT),
+            "Do not divide each row by what is left in it, as RXNMapper's program does. Here the entries stay.",
+        ),
     ),
     mistakes=(
         Mistake(lambda table: table.argmax(dim=1), NEEDS_ALL),

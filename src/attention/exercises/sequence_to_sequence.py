@@ -7,6 +7,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from attention.exercises.draws import normal, single, weights
 from attention.exercises.exercise import NO_CLAMP, Edge, Exercise, Mistake, ones, primes
 
 
@@ -17,10 +18,7 @@ def _scores(query: Tensor, key: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -
     return torch.stack(rows)
 
 
-def _draw_scorer(generator: torch.Generator, sizes: Callable = primes, hidden: int = 13) -> tuple:
-    queries, keys, width, key_width = sizes(generator, 4)
-    shapes = (queries, width), (keys, key_width), (hidden, width), (hidden, key_width), (hidden,)
-    return tuple(torch.randn(shape, generator=generator) for shape in shapes)
+_draw_scorer = normal("LD", "SK", "HD", "HK", "H", H=13)
 
 
 def _pairs(query: Tensor, key: Tensor, W_q: Tensor, W_k: Tensor) -> tuple[Tensor, Tensor]:
@@ -31,28 +29,28 @@ additive_scores = Exercise(
     "additive_scores",
     _scores,
     _draw_scorer,
-    edges=(partial(_draw_scorer, sizes=ones, hidden=1),),
+    edges=(single(_draw_scorer),),
     without=("a loop",),
     mistakes=(
         Mistake(
-            lambda query, key, W_q, W_k, w_v: sum(map(torch.tanh, _pairs(query, key, W_q, W_k))) @ w_v,
+            lambda q, k, W_q, W_k, w: sum(map(torch.tanh, _pairs(query, key, W_q, W_k))) @ w_v,
             "You take the tanh before the sum. Then the query adds the same number to every score of its row, and a "
             "softmax does not see it. Add first.",
         ),
         Mistake(
-            lambda query, key, W_q, W_k, w_v: sum(_pairs(query, key, W_q, W_k)) @ w_v,
+            lambda q, k, W_q, W_k, w: sum(_pairs(q, k, W_q, W_k)) @ w,
             "The tanh is missing. Without it a query adds the same number to the scores of all keys.",
         ),
         Mistake(
-            lambda query, key, W_q, W_k, w_v: torch.tanh(sum(_pairs(query, key, W_q, W_k)) @ w_v),
+            lambda q, k, W_q, W_k, w: torch.tanh(sum(_pairs(q, k, W_q, W_k)) @ w),
             "You take the tanh of the score, after w. It belongs to each hidden number, before w adds them up.",
         ),
         Mistake(
-            lambda query, key, W_q, W_k, w_v: (torch.tanh(sum(_pairs(query, key, W_q, W_k))) @ w_v).softmax(dim=1),
+            lambda q, k, W_q, W_k, w: (torch.tanh(sum(_pairs(q, k, W_q, W_k))) @ w).softmax(dim=1),
             "These are the weights: the scores are wanted, from before the softmax.",
         ),
         Mistake(
-            lambda query, key, W_q, W_k, w_v: (query @ W_q.T) @ (key @ W_k.T).T,
+            lambda q, k, W_q, W_k, w: (q @ W_q.T) @ (k @ W_k.T).T,
             "This is the dot product of the two projections. Additive attention adds them, takes the tanh, and then "
             "the product with w_v.",
         ),
@@ -115,6 +113,13 @@ def _draw_a_middle_difference(generator: torch.Generator) -> tuple:
     return scorers, torch.cat([query[:2], others]), key
 
 
+def _draw_opposite_queries(generator: torch.Generator, last: bool) -> tuple:
+    """Two queries to which a product gives the same weights for the first two keys, or the last two, and no others."""
+    scorers, query, key = _draw_scorers(generator)
+    keys = torch.stack([0 * key[0], 0 * key[0], key[0], -key[0]])
+    return scorers, torch.stack([query[0], -query[0]]), keys.flip(0) if last else keys
+
+
 def _unnamed(scorer: Callable) -> Callable:
     """The scorer under a name that does not tell which it is."""
 
@@ -128,7 +133,14 @@ hears_the_query = Exercise(
     "hears_the_query",
     _hears,
     _draw_scorers,
-    edges=(_draw_a_late_difference, _draw_a_middle_difference),
+    edges=(
+        _draw_a_late_difference,
+        _draw_a_middle_difference,
+        *(
+            Edge(partial(_draw_opposite_queries, last=last), "Compare the weights of all keys.")
+            for last in (False, True)
+        ),
+    ),
     mistakes=(
         Mistake(
             lambda scorers, query, key: ~_hears(scorers, query, key),
@@ -219,16 +231,11 @@ def _alignment(weights: Tensor) -> Tensor:
     return torch.tensor([[max(range(len(row)), key=row.__getitem__) for row in sample] for sample in weights.tolist()])
 
 
-def _draw_weights(generator: torch.Generator, sizes: Callable = primes) -> tuple:
-    shape = sizes(generator, 3)
-    return (torch.randn(shape, generator=generator).softmax(dim=2),)
-
-
 alignment = Exercise(
     "alignment",
     _alignment,
-    _draw_weights,
-    edges=(partial(_draw_weights, sizes=ones),),
+    weights("BLS"),
+    edges=(single(weights("BLS")),),
     mistakes=(
         Mistake(
             lambda weights: weights.argmax(dim=1),
@@ -297,45 +304,17 @@ def _draw_decoder(
     return step, state, max_steps
 
 
-def _decoded(
-    step: Callable,
-    state: Tensor,
-    max_steps: int,
-    *,
-    start: int = START,
-    feed: bool = True,
-    keep: bool = True,
-    pads: bool = True,
-    stops: bool = False,
-    ends: tuple[int, ...] = (END,),
-) -> Tensor:
+def _decoded(step, state, max_steps, *, feed=True, keep=True, pads=True, forgets=False) -> Tensor:
     """Greedy decoding of all rows together, or a mistaken one."""
-    token = torch.full((len(state),), start)
-    is_done, ids = torch.zeros(len(state), dtype=torch.bool), []
+    token, done, ids = torch.full((len(state),), START), torch.zeros(len(state), dtype=torch.bool), []
     for _ in range(max_steps):
         logits, following = step(token, state)
-        best = logits.argmax(dim=1)
+        best = logits.argmax(dim=1).masked_fill(done & pads, PAD)
         state = following if keep else state
         token = best if feed else token
-        ids.append(best.masked_fill(is_done & pads, PAD))
-        is_done = is_done | torch.isin(best, torch.tensor(ends))
-        if stops and is_done.all():
-            break
+        ids.append(best)
+        done = (best == END) | (done & (not forgets))
     return torch.stack(ids, dim=1)
-
-
-def _forgetful(step: Callable, state: Tensor, max_steps: int) -> Tensor:
-    token, ids = torch.full((len(state),), START), []
-    for _ in range(max_steps):
-        logits, state = step(token, state)
-        token = logits.argmax(dim=1).masked_fill(token == END, PAD)
-        ids.append(token)
-    return torch.stack(ids, dim=1)
-
-
-def _without_end(step: Callable, state: Tensor, max_steps: int) -> Tensor:
-    ids = _decoded(step, state, max_steps)
-    return ids.masked_fill(ids == END, PAD)
 
 
 greedy = Exercise(
@@ -348,7 +327,7 @@ greedy = Exercise(
             "A row goes on after its end token (2). Remember which rows have ended, and write 0 there.",
         ),
         Mistake(
-            _forgetful,
+            lambda step, state, max_steps: _decoded(step, state, max_steps, forgets=True),
             "You ask only whether the token before was 2. A row that has ended stays ended: remember it.",
         ),
         Mistake(
@@ -360,13 +339,19 @@ greedy = Exercise(
             "Each step reads the start token. After the first step it must read the token that was written last.",
         ),
         Mistake(
-            _without_end,
+            lambda *decoder: (ids := _decoded(*decoder)).masked_fill(ids == END, PAD),
             "The end token itself is lost: a row is padded *after* it. Mark a row as ended when its 2 has been kept.",
         ),
     ),
     edges=(
-        partial(_draw_decoder, all_end=True),
-        partial(_draw_decoder, writes_padding=True),
+        Edge(
+            partial(_draw_decoder, all_end=True),
+            "Here every row ends early. The result has max_steps columns all the same: the rest hold 0.",
+        ),
+        Edge(
+            partial(_draw_decoder, writes_padding=True),
+            "Here a row writes a 0 before its 2. You take it for an end: before the 2, a 0 is a token like others.",
+        ),
         partial(_draw_decoder, sizes=ones, max_steps=1),
     ),
 )
