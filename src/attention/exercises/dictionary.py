@@ -1,309 +1,238 @@
 """The exercises of chapter 1, the dictionary analogy."""
 
 import math
-from collections.abc import Callable
 from functools import partial
 
 import torch
 from torch import Tensor
 
-from attention.exercises.exercise import Edge, Exercise, Mistake, centred, ones, primes
+from attention.exercises.draws import normal, single
+from attention.exercises.exercise import Edge, Exercise, Mistake, centred, primes
 
-Sizes = Callable[[torch.Generator, int], list[int]]
 
-
-def _soft_lookup(weights: Tensor, values: Tensor) -> Tensor:
-    total = torch.zeros(values.size(1))
-    for weight, value in zip(weights, values, strict=True):
+def _soft_lookup(w: Tensor, v: Tensor) -> Tensor:
+    total = torch.zeros(v.size(1))
+    for weight, value in zip(w, v, strict=True):
         total = total + weight * value
     return total
 
 
-def _draw_soft_lookup(generator: torch.Generator, sizes: Sizes = primes) -> tuple:
-    keys, width = sizes(generator, 2)
-    return torch.rand(keys, generator=generator).softmax(0), torch.randn(keys, width, generator=generator)
+def _draw_lookup(generator: torch.Generator, sizes=primes) -> tuple:
+    scores, values = normal("S", "SD")(generator, sizes)
+    return scores.softmax(0), values
 
 
 def _draw_one_hot(generator: torch.Generator) -> tuple:
-    weights, values = _draw_soft_lookup(generator)
-    return torch.eye(len(weights))[-1], values
-
-
-def _centred_by_weights(gradient: Tensor) -> Tensor:
-    """The gradient by the weights is a vector, that by the values a matrix."""
-    return centred(gradient) if gradient.dim() == 1 else gradient
+    w, values = _draw_lookup(generator)
+    return torch.eye(len(w))[-1], values
 
 
 soft_lookup = Exercise(
     "soft_lookup",
     _soft_lookup,
-    _draw_soft_lookup,
-    edges=(partial(_draw_soft_lookup, sizes=ones), _draw_one_hot),
+    _draw_lookup,
+    edges=(single(_draw_lookup), _draw_one_hot),
     without=("a loop", "a matrix product"),
-    gradient=_centred_by_weights,
+    gradient=lambda gradient: centred(gradient) if gradient.dim() == 1 else gradient,  # by the weights, by the values
     mistakes=(
+        Mistake(lambda w, v: v.mean(dim=0), "This is the plain average: every value counts the same."),
+        Mistake(lambda w, v: v[w.argmax()], "This is the hard lookup: it drops all values but one."),
         Mistake(
-            lambda weights, values: values.mean(dim=0),
-            "This is the plain average: every value counts the same, whatever its weight.",
+            lambda w, v: (w[:, None] * v).mean(dim=0),
+            "You weight the values and then average them. The weights sum to 1 already, so add.",
         ),
+        Mistake(lambda w, v: w.softmax(0) @ v, "You pass the weights through a softmax again. They are not scores."),
         Mistake(
-            lambda weights, values: values[weights.argmax()],
-            "This is the hard lookup: it returns the value with the largest weight and drops all others.",
-        ),
-        Mistake(
-            lambda weights, values: (weights[:, None] * values).mean(dim=0),
-            "You weight the values and then average them, which divides by the number of keys once too often: the "
-            "weights already sum to 1, so add.",
-        ),
-        Mistake(
-            lambda weights, values: values @ weights,
-            "The order is the other way round: values @ weights would need one weight for each *column* of the values.",
-        ),
-        Mistake(
-            lambda weights, values: weights.softmax(0) @ values,
-            "You pass the weights through a softmax again. They are weights already, not scores.",
-        ),
-        Mistake(
-            lambda weights, values: weights[:, None] * values,
-            "Each value is multiplied by its weight. Now add these rows: the output is one row, (Dv,).",
-        ),
-        Mistake(
-            lambda weights, values: (weights[:, None] * values).sum(dim=1),
+            lambda w, v: (w[:, None] * v).sum(dim=1),
             "You add the numbers within each row. Add the rows to each other, along dim=0.",
-        ),
-        Mistake(
-            lambda weights, values: (weights[:, None] * values).sum(),
-            "You add everything to one number. Add the rows to each other, along dim=0.",
         ),
     ),
 )
 
-
-def _weights_at(scores: Tensor, temperature: float) -> Tensor:
-    exponentials = [torch.exp(score / temperature) for score in scores]
-    return torch.stack([exponential / sum(exponentials) for exponential in exponentials])
-
-
-def _temperature(generator: torch.Generator, low: float = 0.4, high: float = 0.7) -> float:
-    return round(low + (high - low) * torch.rand((), generator=generator).item(), 3)
-
-
-def _draw_weights_at(generator: torch.Generator, sizes: Sizes = primes, low: float = 0.4, high: float = 0.7) -> tuple:
-    (keys,) = sizes(generator, 1)
-    return torch.randn(keys, generator=generator), _temperature(generator, low, high)
-
-
-def _draw_a_tie(generator: torch.Generator) -> tuple:
-    scores, temperature = _draw_weights_at(generator)
-    return scores[:1].expand_as(scores).clone(), temperature
-
-
-LOW, HIGH = {"low": 0.1, "high": 0.2}, {"low": 5.0, "high": 20.0}  # temperatures
 COLD, HOT = 0.02, 200.0
-FREEZING = f"Here the temperature is {COLD}, and the scores are as close together. Clamp neither of them."
+FREEZING = (
+    f"Here the temperature is {COLD}. Clamp neither it nor the scores, and where you write the exponentials yourself, "
+    "subtract the largest score first: e to the power of 100 is too large for float32."
+)
 BOILING = f"Here the temperature is {HOT:g}, and the scores are as far apart. Clamp neither of them."
 
 
-def _draw_spread_by(temperature: float, generator: torch.Generator) -> tuple:
-    """Scores that are divided by this temperature are neither large nor nearly equal."""
-    scores, _ = _draw_weights_at(generator)
-    return temperature * scores, temperature
+def _temperature(generator: torch.Generator, low: float, high: float) -> float:
+    return round(low + (high - low) * torch.rand((), generator=generator).item(), 3)
+
+
+def _weights_at(scores: Tensor, temperature: float) -> Tensor:
+    exponentials = [torch.exp((score - max(scores)) / temperature) for score in scores]
+    return torch.stack([exponential / sum(exponentials) for exponential in exponentials])
+
+
+def _draw_scores(generator: torch.Generator, sizes=primes, low: float = 0.4, high: float = 0.7) -> tuple:
+    return *normal("S")(generator, sizes), _temperature(generator, low, high)
+
+
+def _draw_a_tie(generator: torch.Generator) -> tuple:
+    scores, temperature = _draw_scores(generator)
+    return scores[:1].expand_as(scores).clone(), temperature
+
+
+def _draw_cold(generator: torch.Generator) -> tuple:
+    """Scores of which two are close together, and e to the power of the largest, divided, is beyond float32."""
+    return torch.tensor([2.0, 1.99, 1.0, -2.0])[torch.randperm(4, generator=generator)], COLD
+
+
+def _draw_hot(generator: torch.Generator) -> tuple:
+    return HOT * _draw_scores(generator)[0], HOT
 
 
 weights_at = Exercise(
     "weights_at",
     _weights_at,
-    _draw_weights_at,
+    _draw_scores,
     edges=(
-        partial(_draw_weights_at, sizes=ones),
-        partial(_draw_weights_at, **LOW),
-        partial(_draw_weights_at, **HIGH),
+        single(_draw_scores),
+        partial(_draw_scores, low=0.1, high=0.2),
+        partial(_draw_scores, low=5.0, high=20.0),
         _draw_a_tie,
-        Edge(partial(_draw_spread_by, COLD), FREEZING),
-        Edge(partial(_draw_spread_by, HOT), BOILING),
+        Edge(_draw_cold, FREEZING),
+        Edge(_draw_hot, BOILING),
     ),
     without=("PyTorch's softmax",),
     mistakes=(
         Mistake(
-            lambda scores, temperature: (scores * temperature).softmax(0),
+            lambda scores, T: (scores * T).softmax(0),
             "You multiply by the temperature. A high temperature has to bring the scores closer together, so divide.",
         ),
         Mistake(
-            lambda scores, temperature: scores.softmax(0) / temperature,
+            lambda scores, T: scores.softmax(0) / T,
             "You divide after the softmax, so the weights sum to 1/temperature. Divide the scores, before it.",
         ),
         Mistake(
-            lambda scores, temperature: scores.softmax(0),
+            lambda scores, T: scores.softmax(0),
             "The temperature changes nothing yet: divide the scores by it before the softmax.",
         ),
         Mistake(
-            lambda scores, temperature: torch.exp(scores / temperature) / torch.exp(scores).sum(),
+            lambda scores, T: torch.exp(scores / T) / torch.exp(scores).sum(),
             "Divide by the sum of the same exponentials: the temperature belongs in the denominator too.",
         ),
         Mistake(
-            lambda scores, temperature: torch.exp(scores / temperature),
+            lambda scores, T: torch.exp(scores / T),
             "The exponentials are right, but they do not sum to 1 yet: divide by their sum.",
         ),
     ),
 )
 
 
-def _scores_from_weights(weights: Tensor) -> Tensor:
-    return torch.stack([torch.log(weight) for weight in weights])
+def _scores_from_weights(w: Tensor) -> Tensor:
+    return torch.stack([torch.log(weight) for weight in w])
 
 
-def _draw_scores_from_weights(generator: torch.Generator, sizes: Sizes = primes) -> tuple:
+def _draw_weights(generator: torch.Generator, sizes=primes) -> tuple:
     """No weight is below a hundredth: 1 less the others gives the last with most of its digits."""
-    (keys,) = sizes(generator, 1)
-    return ((2 * torch.rand(keys, generator=generator)).softmax(0),)
+    return ((2 * torch.rand(sizes(generator, 1), generator=generator)).softmax(0),)
 
 
 def _draw_small_weight(generator: torch.Generator) -> tuple:
-    """The first weight is about 10⁻³⁰."""
-    (weights,) = _draw_scores_from_weights(generator)
-    return (torch.cat([torch.tensor([1e-30]), weights[1:] / weights[1:].sum()]),)
-
-
-def _draw_equal_weights(generator: torch.Generator) -> tuple:
-    return (torch.zeros(primes(generator, 1)).softmax(0),)
+    (w,) = _draw_weights(generator)
+    return (torch.cat([torch.tensor([1e-30]), w[1:] / w[1:].sum()]),)
 
 
 scores_from_weights = Exercise(
     "scores_from_weights",
     _scores_from_weights,
-    _draw_scores_from_weights,
+    _draw_weights,
     edges=(
-        partial(_draw_scores_from_weights, sizes=ones),
-        _draw_equal_weights,
+        single(_draw_weights),
+        lambda generator: (torch.zeros(primes(generator, 1)).softmax(0),),
         Edge(
             _draw_small_weight,
             "Here a weight is 10⁻³⁰. Put no floor under it: the logarithm of a small weight is as low as its score.",
         ),
     ),
-    mistakes=(
-        Mistake(
-            lambda weights: weights * 1.0,
-            "These are the weights themselves. Their softmax is nearly uniform: weights are not scores.",
-        ),
-        Mistake(
-            lambda weights: weights.exp(),
-            "You took exp, which is what the softmax does. You need what undoes it.",
-        ),
-        Mistake(
-            lambda weights: torch.log10(weights),
-            f"The logarithm, but to base 10: a softmax uses e, so these are too small by a factor {math.log(10):.3f}.",
-        ),
-        Mistake(
-            lambda weights: torch.log2(weights),
-            "The logarithm, but to base 2: a softmax uses e, so these are too large by a factor 1.443.",
-        ),
-        Mistake(
-            lambda weights: -torch.log(weights),
-            "The sign: a larger weight needs a larger score.",
-        ),
-        Mistake(
-            lambda weights: torch.logit(weights),
-            "ln(w / (1 − w)) undoes a sigmoid, one weight against the rest. A softmax is undone by ln w.",
-        ),
-    ),
     canonical=lambda scores: scores - scores.mean(),
     atol=1e-4,  # rounded by so much when they are hundreds
     gradient=centred,
+    mistakes=(
+        Mistake(lambda w: w * 1.0, "These are the weights themselves. Their softmax is nearly uniform: find scores."),
+        Mistake(lambda w: w.exp(), "You took exp, which is what the softmax does. You need what undoes it."),
+        Mistake(lambda w: torch.log10(w), "The logarithm, but to base 10: a softmax uses e, so take the natural one."),
+        Mistake(lambda w: -torch.log(w), "The sign: a larger weight needs a larger score."),
+        Mistake(
+            lambda w: torch.logit(w),
+            "ln(w / (1 − w)) undoes a sigmoid, one weight against the rest. A softmax is undone by ln w.",
+        ),
+    ),
 )
 
 
 def _lookup_on_a_line(queries: Tensor, keys: Tensor, values: Tensor, temperature: float) -> Tensor:
-    outputs = []
-    for query in queries:
-        exponentials = [torch.exp(-((query - key) ** 2) / temperature) for key in keys]
-        products = [exponential * value for exponential, value in zip(exponentials, values, strict=True)]
-        outputs.append(sum(products) / sum(exponentials))
-    return torch.stack(outputs)
+    return torch.stack(
+        [
+            sum(w * v for w, v in zip(_weights_at(-((query - keys) ** 2), temperature), values, strict=True))
+            for query in queries
+        ]
+    )
 
 
-def _draw_lookup_on_a_line(
-    generator: torch.Generator, sizes: Sizes = primes, low: float = 0.4, high: float = 0.7
-) -> tuple:
-    count, entries = sizes(generator, 2)
-    queries, keys, values = (torch.randn(size, generator=generator) for size in (count, entries, entries))
-    return queries, keys, values, _temperature(generator, low, high)
+def _draw_line(generator: torch.Generator, sizes=primes, low: float = 0.4, high: float = 0.7) -> tuple:
+    return *normal("L", "S", "S")(generator, sizes), _temperature(generator, low, high)
 
 
 def _draw_at_the_keys(generator: torch.Generator) -> tuple:
     """Each query stands at a key, and two keys at the same place; the temperature is low."""
-    queries, keys, values, _ = _draw_lookup_on_a_line(generator)
+    queries, keys, values, temperature = _draw_line(generator, low=0.1, high=0.2)
     keys = torch.cat([keys[:-1], keys[:1]])
-    return keys[torch.arange(len(queries)) % len(keys)], keys, values, _temperature(generator, **LOW)
+    return keys[torch.arange(len(queries)) % len(keys)], keys, values, temperature
 
 
-def _draw_line_spread_by(temperature: float, generator: torch.Generator) -> tuple:
-    """Squared distances that are divided by this temperature are neither large nor nearly equal."""
-    queries, keys, values, _ = _draw_lookup_on_a_line(generator)
-    return math.sqrt(temperature) * queries, math.sqrt(temperature) * keys, values, temperature
+def _draw_cold_line(generator: torch.Generator) -> tuple:
+    """The first query is far from all keys, so that every exponential is 0; the second stands between two."""
+    return torch.tensor([3.0, 0.02]), torch.tensor([0.0, 0.05, -1.0]), *normal("S", S=3)(generator), COLD
 
 
-def _squared(queries: Tensor, keys: Tensor) -> Tensor:
-    return (queries[:, None] - keys) ** 2
+def _draw_hot_line(generator: torch.Generator) -> tuple:
+    queries, keys, values, _ = _draw_line(generator)
+    return math.sqrt(HOT) * queries, math.sqrt(HOT) * keys, values, HOT
+
+
+def _squared(q: Tensor, k: Tensor) -> Tensor:
+    return (q[:, None] - k) ** 2
 
 
 lookup_on_a_line = Exercise(
     "lookup_on_a_line",
     _lookup_on_a_line,
-    _draw_lookup_on_a_line,
+    _draw_line,
     edges=(
-        partial(_draw_lookup_on_a_line, sizes=ones),
-        partial(_draw_lookup_on_a_line, **HIGH),
+        single(_draw_line),
+        partial(_draw_line, low=5.0, high=20.0),
         _draw_at_the_keys,
-        Edge(partial(_draw_line_spread_by, COLD), FREEZING),
-        Edge(partial(_draw_line_spread_by, HOT), BOILING),
+        Edge(
+            _draw_cold_line,
+            f"Here the temperature is {COLD}. Clamp neither it nor the scores, and where you write the exponentials "
+            "yourself, subtract the largest score first: far from all keys each is 0, and 0/0 is NaN.",
+        ),
+        Edge(_draw_hot_line, BOILING),
     ),
     mistakes=(
         Mistake(
-            lambda queries, keys, values, temperature: (_squared(queries, keys) / temperature).softmax(1) @ values,
-            "The sign is missing: the key that is farthest away gets the largest weight. A score is larger the closer "
-            "a key is, so it is minus the squared distance.",
+            lambda q, k, v, T: (_squared(q, k) / T).softmax(1) @ v,
+            "The sign is missing: the key that is farthest away gets the largest weight.",
         ),
         Mistake(
-            lambda queries, keys, values, temperature: (
-                (-_squared(queries, keys).sqrt() / temperature).softmax(1) @ values
-            ),
+            lambda q, k, v, T: (-_squared(q, k).sqrt() / T).softmax(1) @ v,
             "This is the distance, not its square.",
         ),
         Mistake(
-            lambda queries, keys, values, temperature: (queries[:, None] * keys / temperature).softmax(1) @ values,
+            lambda q, k, v, T: (q[:, None] * k / T).softmax(1) @ v,
             "This score is a product of query and key. Here it is minus the square of their difference.",
         ),
         Mistake(
-            lambda queries, keys, values, temperature: (-_squared(queries, keys) * temperature).softmax(1) @ values,
+            lambda q, k, v, T: (-_squared(q, k) * T).softmax(1) @ v,
             "You multiply by the temperature. A high temperature has to bring the scores closer together, so divide.",
         ),
         Mistake(
-            lambda queries, keys, values, temperature: (-_squared(queries, keys)).softmax(1) @ values,
-            "The temperature changes nothing yet: divide the scores by it before the softmax.",
-        ),
-        Mistake(
-            lambda queries, keys, values, temperature: (-_squared(queries, keys) / temperature).softmax(0) @ values,
+            lambda q, k, v, T: (-_squared(q, k) / T).softmax(0) @ v,
             "The softmax runs over the queries. The weights of one query, over all keys, must sum to 1.",
-        ),
-        Mistake(
-            lambda queries, keys, values, temperature: values[_squared(queries, keys).argmin(1)],
-            "This is the hard lookup: it returns the value of the nearest key and drops all others.",
-        ),
-        Mistake(
-            lambda queries, keys, values, temperature: (-_squared(queries, keys) / temperature).softmax(1),
-            "These are the weights. Multiply each value by its weight, and add.",
-        ),
-        Mistake(
-            lambda queries, keys, values, temperature: (-_squared(queries, keys) / temperature**2).softmax(1) @ values,
-            "The temperature is squared with the difference. Square first, then divide by the temperature.",
-        ),
-        Mistake(
-            lambda queries, keys, values, temperature: (-_squared(queries, keys) / temperature / 2).softmax(1) @ values,
-            "There is no half in front of this score: it is −(q − k)².",
-        ),
-        Mistake(
-            lambda queries, keys, values, temperature: (-_squared(queries, keys) / temperature).exp() @ values,
-            "The exponentials are right, but those of one query do not sum to 1 yet: divide them by their sum.",
         ),
     ),
 )

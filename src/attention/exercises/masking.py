@@ -6,8 +6,9 @@ from functools import partial
 
 import torch
 from torch import Tensor
+from torch.nn.functional import layer_norm
 
-from attention.exercises.exercise import Exercise, Mistake, Symptom, primes
+from attention.exercises.exercise import Edge, Exercise, Mistake, primes
 from attention.masks import causal_mask
 
 LENGTHS = (13, 17, 19)
@@ -22,65 +23,43 @@ def _padding(lengths: Tensor, length: int) -> Tensor:
 
 
 def _draw_lengths(generator: torch.Generator) -> tuple:
-    (batch,) = primes(generator, 1)
-    length = _length(generator)
-    return torch.randint(length + 1, (batch + 4,), generator=generator), length
+    (batch,), length = primes(generator, 1), _length(generator)
+    return torch.randint(1, length, (batch + 4,), generator=generator), length
 
 
 def _draw_empty_and_full(generator: torch.Generator, length: int = 13) -> tuple:
     return torch.tensor([0, length, 1])[torch.randperm(3, generator=generator)], length
 
 
-def _up_to(lengths: Tensor, length: int) -> Tensor:
-    return torch.arange(length) < lengths[:, None, None]
-
-
 padding = Exercise(
     "padding",
     _padding,
     _draw_lengths,
-    edges=(_draw_empty_and_full, partial(_draw_empty_and_full, length=1)),
+    edges=(
+        Edge(_draw_empty_and_full, "A length of 0 hides every key, the first one too, and a length of S the last not."),
+        partial(_draw_empty_and_full, length=1),
+    ),
     mistakes=(
         Mistake(
-            lambda lengths, length: _up_to(lengths.clamp(min=1), length),
-            "A length of 0 has no key that may be seen: its row is all False.",
-        ),
-        Mistake(
-            lambda lengths, length: _up_to(lengths.clamp(max=length - 1), length),
-            "You hide the last key of a row that has no padding. If the length is S, all S keys may be seen.",
-        ),
-        Mistake(
-            lambda lengths, length: torch.arange(length) <= lengths[:, None, None],
+            lambda n, S: torch.arange(S) <= n[:, None, None],
             "One key too many: with a valid length of 3 the positions 0, 1 and 2 may be seen.",
         ),
         Mistake(
-            lambda lengths, length: torch.arange(length) >= lengths[:, None, None],
+            lambda n, S: torch.arange(S) >= n[:, None, None],
             "This is the other polarity: True marks the padding. Here True means that a key may be seen.",
         ),
         Mistake(
-            lambda lengths, length: torch.arange(length) > lengths[:, None, None],
-            "The other way round: the positions *below* the length may be seen.",
-        ),
-        Mistake(
-            lambda lengths, length: torch.arange(1, length + 1) < lengths[:, None, None],
-            "One key too few: positions count from 0, so with a valid length of 3 they are 0, 1 and 2.",
-        ),
-        Mistake(
-            lambda lengths, length: torch.arange(length) < lengths[:, None],
+            lambda n, S: torch.arange(S) < n[:, None],
             "The values are right, in shape (B, S). Between the two a dimension of 1 is missing, for all queries.",
         ),
         Mistake(
-            lambda lengths, length: (torch.arange(length) < lengths[:, None])[:, :, None],
+            lambda n, S: (torch.arange(S) < n[:, None])[:, :, None],
             "Your mask has shape (B, S, 1): it hides all keys from a padded *query*, and the padding from no other. "
             "It is the keys that have to be hidden: (B, 1, S).",
         ),
         Mistake(
-            lambda lengths, length: (torch.arange(length) < lengths[:, None, None]).float(),
+            lambda n, S: (torch.arange(S) < n[:, None, None]).float(),
             "The values are right, but as numbers. A mask here is boolean.",
-        ),
-        Mistake(
-            lambda lengths, length: (torch.arange(length) < lengths[:, None, None]).int(),
-            "The values are right, but as whole numbers. A mask here is boolean: `~` of 1 is −2.",
         ),
     ),
 )
@@ -96,22 +75,11 @@ def _draw_mask(generator: torch.Generator) -> tuple:
     return (mask,)
 
 
-def _draw_small_mask(generator: torch.Generator) -> tuple:
-    return (torch.rand(1, 1, generator=generator) < 0.5,)
-
-
-FINITE = (
-    "A finite number hides a key only behind scores that are higher, and in a row where nothing may be seen it hides "
-    "nothing. Use −∞."
-)
-
-
 additive = Exercise(
     "additive",
     _additive,
     _draw_mask,
-    edges=(_draw_small_mask,),
-    symptoms=(Symptom(lambda found, expected: bool(found[expected.isinf()].isfinite().any()), FINITE),),
+    edges=tuple(lambda generator, seen=seen: (torch.tensor([[seen]]),) for seen in (False, True)),
     mistakes=(
         Mistake(
             lambda mask: torch.zeros(mask.shape).masked_fill(mask, -math.inf),
@@ -122,16 +90,17 @@ additive = Exercise(
             "0 times −∞ is NaN: choose between the two numbers, with torch.where or masked_fill, and do not multiply.",
         ),
         Mistake(
-            lambda mask: mask.float() * -math.inf,
-            "0 times −∞ is NaN, and besides, −∞ belongs where the mask is False.",
-        ),
-        Mistake(
             lambda mask: mask.float(),
             "1 and 0, added to the scores, make the one kind of key a little better than the other. They hide nothing.",
         ),
         Mistake(
             lambda mask: mask.float().masked_fill(~mask, -math.inf),
             "Where a key may be seen the score must stay as it is: add 0, not 1.",
+        ),
+        Mistake(
+            lambda mask: torch.where(mask, 0.0, -1e9),
+            "A finite number hides a key only behind scores that are higher, and in a row where nothing may be seen it "
+            "hides nothing. Use −∞.",
         ),
     ),
 )
@@ -141,22 +110,27 @@ def _safe_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     rows = []
     for row, seen in zip(scores, mask.tolist(), strict=True):
         visible = [score for score, see in zip(row, seen, strict=True) if see]
-        terms = [torch.exp(s - max(visible)) if see else torch.zeros_like(s) for s, see in zip(row, seen, strict=True)]
+        largest = torch.stack(visible).max() if visible else 0.0
+        terms = [torch.exp(s - largest) if see else torch.zeros_like(s) for s, see in zip(row, seen, strict=True)]
         rows.append(torch.stack(terms) / (sum(terms) if visible else 1.0))
     return torch.stack(rows)
 
 
 def _draw_scores(generator: torch.Generator) -> tuple:
-    """Row 0 sees nothing, row 1 everything, the others some.
-
-    Rows 2 to 4 lie far above 0 or below it, row 6 at −10³⁰, and in row 5 the hidden scores lie far above the visible
-    ones: neither must matter. One score of row 1 lies far below the others.
-    """
+    """Row 0 sees nothing, row 1 everything, the others some."""
     queries, keys = primes(generator, 1)[0] + 4, _length(generator)
     mask = torch.rand(queries, keys, generator=generator) < 0.5
     mask[2:, 0], mask[2:, 1] = True, False
     mask[0], mask[1] = False, True
-    scores = (8 * torch.randn(queries, keys, generator=generator)).round() / 4  # exact in float32, shifted or not
+    return (8 * torch.randn(queries, keys, generator=generator)).round() / 4, mask  # exact in float32, shifted or not
+
+
+def _draw_far_scores(generator: torch.Generator) -> tuple:
+    """One score of row 1 lies 80 below the largest; rows 2 to 4 far above 0 or below it, row 6 at −10³⁰.
+
+    In row 5 the hidden scores lie far above the visible ones.
+    """
+    scores, mask = _draw_scores(generator)
     scores[1, 0] = scores[1].max() - 80
     scores[2:5] += torch.tensor([[1e4], [-1e4], [-2e6]])
     scores[5] += 200.0 * ~mask[5]
@@ -164,58 +138,57 @@ def _draw_scores(generator: torch.Generator) -> tuple:
     return scores, mask
 
 
-def _draw_one_score(generator: torch.Generator) -> tuple:
-    return torch.randn(1, 1, generator=generator), torch.rand(1, 1, generator=generator) < 0.5
+def _draw_a_nan(generator: torch.Generator) -> tuple:
+    scores, mask = _draw_scores(generator)
+    scores[1, 2] = math.nan
+    return scores, mask
 
 
-INVERTED = "The polarity: True means that a key may be seen."
+def _draw_one_score(generator: torch.Generator, seen: bool) -> tuple:
+    return torch.randn(1, 1, generator=generator), torch.tensor([[seen]])
 
 
 def _filled(scores: Tensor, mask: Tensor, number: float) -> Tensor:
     return scores.masked_fill(~mask, number).softmax(dim=1)
 
 
-def _filled_log_sum(scores: Tensor, mask: Tensor) -> Tensor:
-    return scores.masked_fill(~mask, torch.finfo(scores.dtype).min).logsumexp(dim=1, keepdim=True)
+def _masked(weights: Tensor, mask: Tensor) -> Tensor:
+    return weights * mask / (weights * mask).sum(dim=1, keepdim=True).clamp_min(1e-9)
 
 
 safe_softmax = Exercise(
     "safe_softmax",
     _safe_softmax,
     _draw_scores,
-    edges=(_draw_one_score,),
+    edges=(
+        Edge(
+            _draw_far_scores,
+            "Here scores lie far above 0, far below it, and far apart. Fill in −∞, or the lowest number of the scores' "
+            "type, before the softmax; where you write the exponentials yourself, subtract the largest score that "
+            "is visible, and cut none off.",
+        ),
+        Edge(
+            _draw_a_nan,
+            "Here a visible score is NaN. Its row should say so: nan_to_num hides what went wrong before. Set to 0 "
+            "what is hidden, and nothing else.",
+        ),
+        partial(_draw_one_score, seen=False),
+        partial(_draw_one_score, seen=True),
+    ),
     rtol=1e-5,
     atol=1e-40,  # below every float32 but 0
-    symptoms=(
-        Symptom(
-            lambda found, expected: bool((found[expected == 0] != 0).any()),
-            "A key that is hidden has a weight above 0. A number that is filled in hides a key only behind scores that "
-            "are higher: take −∞, or the lowest number of the scores' type.",
-        ),
-        Symptom(
-            lambda found, expected: bool(((found == 0).all(dim=1) & (expected > 0).any(dim=1)).any()),
-            "Some row is all 0, though it sees a key. A number that is filled in hides a key only behind "
-            "scores that are higher: take −∞, or the lowest number of the scores' type.",
-        ),
-        Symptom(
-            lambda found, expected: bool(torch.isclose(found, expected, atol=1e-4).all()),
-            "Your large weights are right, and a tiny one is not: you cut off the scores of visible keys.",
-        ),
-    ),
     mistakes=(
         Mistake(
             lambda scores, mask: _filled(scores, mask, -math.inf),
             "Right but for the row that sees nothing: there 0 is divided by 0. Its weights should be 0.",
         ),
         Mistake(
-            lambda scores, mask: scores.exp() * mask / (scores.exp() * mask).sum(dim=1, keepdim=True),
-            "The exponential of a large score is infinite, and that of a very negative one is 0. A softmax subtracts "
-            "the largest score first.",
+            lambda scores, mask: _filled(scores, mask, torch.finfo(scores.dtype).min),
+            "A row that sees nothing gets equal weights: all its scores are the number that you filled in. Its weights "
+            "should be 0.",
         ),
         Mistake(
-            lambda scores, mask: (
-                scores.softmax(dim=1) * mask / (scores.softmax(dim=1) * mask).sum(dim=1, keepdim=True).clamp_min(1e-9)
-            ),
+            lambda scores, mask: _masked(scores.softmax(dim=1), mask),
             "Where a hidden score lies far above the visible ones, the softmax rounds the visible weights to 0, and "
             "dividing again does not bring them back. Hide the keys before the softmax.",
         ),
@@ -227,159 +200,120 @@ safe_softmax = Exercise(
             lambda scores, mask: (scores * mask).softmax(dim=1),
             "A score of 0 is a score like any other: e⁰ = 1. A hidden key needs a score of −∞.",
         ),
-        Mistake(
-            lambda scores, mask: _filled(scores, ~mask, -math.inf).nan_to_num(),
-            INVERTED,
-        ),
-        Mistake(
-            lambda scores, mask: _filled(scores, ~mask, -math.inf),
-            INVERTED,
-        ),
-        Mistake(
-            lambda scores, mask: _filled(scores, ~mask, -1e6),
-            INVERTED,
-        ),
-        Mistake(
-            lambda scores, mask: _filled(scores, ~mask, -1e6) * mask,
-            INVERTED,
-        ),
-        Mistake(
-            lambda scores, mask: _filled(scores, mask, 0.0) * mask,
-            "You fill in 0, a score like any other: e⁰ = 1. The hidden keys keep their part of the sum.",
-        ),
-        Mistake(
-            lambda scores, mask: (scores + (~mask).float() * -math.inf).softmax(dim=1),
-            "0 times −∞ is NaN: use masked_fill or torch.where.",
-        ),
-        Mistake(
-            lambda scores, mask: (scores - _filled_log_sum(scores, mask)).masked_fill(~mask, -math.inf).exp(),
-            "Right but for rounding: a log-sum-exp is as large as the scores, and of a number near 10⁴ float32 keeps "
-            "only three decimals. Subtract the largest score, take the exponentials, and divide by their sum.",
-        ),
-        Mistake(
-            lambda scores, mask: (scores + mask).softmax(dim=1),
-            "You add 1 to the scores of the keys that may be seen. The others are not hidden by that.",
-        ),
     ),
 )
 
 
-FAINT = 1e-10  # of an output: far above its rounding in float64, and that of a sum
-SMALL = 2.0**-40  # times an output: what is faint is then far below every tolerance
-
-
 def _leaks(model: Callable[[Tensor], Tensor], tokens: Tensor) -> Tensor:
-    before = model(tokens)
-    columns = []
+    before, columns = model(tokens), []
     for changed in range(len(tokens)):
-        other = torch.stack([-token if i == changed else token for i, token in enumerate(tokens)])
-        columns.append((model(other) != before).any(dim=1))
+        another = [torch.sin(37 * token + 1) if i == changed else token for i, token in enumerate(tokens)]
+        columns.append((model(torch.stack(another)) != before).any(dim=1))
     return torch.stack(columns, dim=1)
 
 
-def _draw_model(generator: torch.Generator) -> tuple:
-    """A normalised layer of attention whose mask has holes and, at random places, leaks; and a sequence for it.
+def _as_they_are(rows: Tensor) -> Tensor:
+    return rows
 
-    Some leaks are plain, some are faint, and some reach only the last component of an output. One row of the mask is
-    empty, so that its output does not depend on its own token either.
+
+def _draw_model(
+    generator: torch.Generator, reads: Callable = _as_they_are, writes: Callable = _as_they_are, leak: float = 1.0
+) -> tuple:
+    """A layer of attention whose mask has holes, an empty row and, at random places, leaks; and a text for it.
+
+    It reads and writes something of each token; further leaks, as strong as is said, pass the softmax by.
     """
     width, length = primes(generator, 2)
     width, length = width + 3, length + 8
     matrices = torch.randn(3, width, width, generator=generator, dtype=torch.float64) / width
-    chance = torch.rand(length, length, generator=generator)
-    causal = causal_mask(length)
+    chance, causal = torch.rand(length, length, generator=generator), causal_mask(length)
     mask = torch.where(causal, chance < 0.8, chance < 0.1)
     mask[torch.randint(length, (), generator=generator)] = False
-    faint = FAINT * ((chance > 0.95) & ~causal).double()
-    narrow = ((chance > 0.9) & (chance <= 0.95) & ~causal).double()
-    is_last = torch.arange(width) == width - 1
+    past = leak * ((chance > 0.9) & ~causal).double()
 
     def model(tokens: Tensor) -> Tensor:
-        normed = torch.nn.functional.layer_norm(tokens, tokens.shape[1:], eps=1e-12)
-        query, key, value = (normed @ matrix for matrix in matrices)
+        query, key, value = (reads(tokens) @ matrix for matrix in matrices)
         weights = (query @ key.T).masked_fill(~mask, -math.inf).softmax(dim=1)
-        return SMALL * ((torch.nan_to_num(weights) + faint) @ value + (narrow @ value) * is_last)
+        return writes((torch.nan_to_num(weights) + past) @ value)
 
     return model, torch.randn(length, width, generator=generator, dtype=torch.float64)
 
 
-def _draw_opposites(generator: torch.Generator) -> tuple:
-    """The same, but two components of each output are opposite and the others 0, so that their sum is always 0."""
-    layer, tokens = _draw_model(generator)
-    signs = torch.eye(tokens.size(1), dtype=tokens.dtype)[0] - torch.eye(tokens.size(1), dtype=tokens.dtype)[1]
-
-    def model(tokens: Tensor) -> Tensor:
-        return layer(tokens)[:, -1:] * signs
-
-    return model, tokens
-
-
 def _draw_one_token(generator: torch.Generator) -> tuple:
     matrix = torch.randn(3, 3, generator=generator, dtype=torch.float64)
-
-    def model(tokens: Tensor) -> Tensor:
-        return tokens @ matrix
-
-    return model, torch.randn(1, 3, generator=generator, dtype=torch.float64)
+    return lambda tokens: tokens @ matrix, torch.randn(1, 3, generator=generator, dtype=torch.float64)
 
 
-def _differences(model: Callable[[Tensor], Tensor], tokens: Tensor, others: Tensor) -> Tensor:
-    """How each output (rows) changes when another token takes the place of each (columns): (L, L, E)."""
-    places = torch.eye(len(tokens), dtype=torch.bool)[:, :, None]
-    return torch.stack([model(torch.where(place, others, tokens)) - model(tokens) for place in places], dim=1)
+def _normed(tokens: Tensor) -> Tensor:
+    return layer_norm(tokens, tokens.shape[1:], eps=1e-12)
 
 
-def _found(model: Callable[[Tensor], Tensor], tokens: Tensor) -> Tensor:
-    return (_differences(model, tokens, -tokens) != 0).any(dim=2)
+def _only(column: int) -> Callable:
+    return lambda rows: rows * (torch.arange(rows.size(1)) == column % rows.size(1))
 
 
-ONE_COMPONENT = "You look at one component, or ask that all change: an output has changed if *any* component has."
+def _faint(rows: Tensor) -> Tensor:
+    return 2.0**-40 * rows
+
+
+def _opposites(rows: Tensor) -> Tensor:
+    """The first column, and its opposite: the sum of a row is 0."""
+    return torch.cat([rows[:, :1], -rows[:, :1], 0 * rows[:, 2:]], dim=1)
+
 
 leaks = Exercise(
     "leaks",
     _leaks,
     _draw_model,
-    edges=(_draw_one_token, _draw_opposites),
+    edges=(
+        Edge(
+            partial(_draw_model, reads=_normed),
+            "This model begins by normalising each token, which takes out a number that is added to all components, "
+            "and a factor. Put in another token altogether.",
+        ),
+        Edge(
+            partial(_draw_model, reads=torch.square),
+            "This model squares its tokens, so that −t does what t does. Put in another token altogether.",
+        ),
+        Edge(
+            partial(_draw_model, reads=_only(1)),
+            "This model reads one component of each token. Put in a token that differs in all of them.",
+        ),
+        Edge(
+            partial(_draw_model, leak=1e-10, writes=_faint),
+            "Some leaks of this model are fainter than 10⁻²⁰. What is hidden changes by exactly 0, so compare without "
+            "a tolerance, and without `isclose`.",
+        ),
+        Edge(
+            partial(_draw_model, writes=_only(-1)),
+            "This model writes one component of each output. An output has changed if *any* component has.",
+        ),
+        Edge(
+            partial(_draw_model, writes=_opposites),
+            "Changes of opposite sign cancel in a sum. Compare the components, each by itself.",
+        ),
+        Edge(_draw_one_token, "Here the text has one token. Put in a token that differs from it."),
+    ),
     mistakes=(
         Mistake(
-            lambda model, tokens: _found(model, tokens) | torch.eye(len(tokens), dtype=torch.bool),
+            lambda model, tokens: _leaks(model, tokens) | torch.eye(len(tokens), dtype=torch.bool),
             "You take it for granted that an output depends on its own token. Test it too: one row here sees nothing.",
         ),
         Mistake(
-            lambda model, tokens: _found(model, tokens).T,
+            lambda model, tokens: _leaks(model, tokens).T,
             "Rows and columns are exchanged: entry (i, j) is the change of output i when token j changes.",
         ),
         Mistake(
-            lambda model, tokens: ~_found(model, tokens),
+            lambda model, tokens: ~_leaks(model, tokens),
             "The other way round: True where an output *does* change.",
         ),
         Mistake(
-            lambda model, tokens: _found(model, tokens).triu(1),
+            lambda model, tokens: _leaks(model, tokens).triu(1),
             "You report the future only. All changes are wanted; the leaks are then those above the diagonal.",
         ),
         Mistake(
-            lambda model, tokens: _found(model, tokens).cummax(dim=1).values,
+            lambda model, tokens: _leaks(model, tokens).cummax(dim=1).values,
             "A token must be put back before the next one is changed: yours pile up.",
-        ),
-        Mistake(
-            lambda model, tokens: (_differences(model, tokens, -tokens) != 0).all(dim=2),
-            ONE_COMPONENT,
-        ),
-        Mistake(
-            lambda model, tokens: _differences(model, tokens, -tokens)[:, :, 0] != 0,
-            ONE_COMPONENT,
-        ),
-        Mistake(
-            lambda model, tokens: _differences(model, tokens, -tokens).sum(dim=2) != 0,
-            "You compare sums, and changes of opposite sign cancel there. Compare the components, each by itself.",
-        ),
-    ),
-    symptoms=(
-        Symptom(
-            lambda found, expected: bool((expected & ~found).any() and not (found & ~expected).any()),
-            "You miss the faint leaks: some change an output by less than 10⁻²⁰. What is hidden changes by exactly 0, "
-            "so compare without a tolerance, and without `isclose`. And put in another token altogether: this model "
-            "begins by normalising each token, which takes out a number that is added to all components, and a factor.",
         ),
     ),
 )

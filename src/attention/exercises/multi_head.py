@@ -7,8 +7,8 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from attention.exercises.exercise import Exercise, Mistake, ones, primes
-from attention.masks import causal_mask
+from attention.exercises.draws import normal, single
+from attention.exercises.exercise import Edge, Exercise, Mistake, ones, primes
 
 
 def _split_heads(tensor: Tensor, heads: int) -> Tensor:
@@ -19,6 +19,10 @@ def _split_heads(tensor: Tensor, heads: int) -> Tensor:
 def _draw_tokens(generator: torch.Generator, sizes: Callable = primes) -> tuple:
     batch, length, heads, width = sizes(generator, 4)
     return torch.randn(batch, length, heads * width, generator=generator), heads
+
+
+def _split(tensor: Tensor, heads: int) -> Tensor:
+    return tensor.unflatten(-1, (heads, -1)).transpose(1, 2)
 
 
 def _viewed(tensor: Tensor, heads: int) -> Tensor:
@@ -57,42 +61,12 @@ split_heads = Exercise(
             "not into (D, H).",
         ),
         Mistake(
-            lambda tensor, heads: tensor.unflatten(-1, (-1, heads)).transpose(1, 2),
-            "You cut the width into (D, H), and your shape is (B, D, L, H). Cut it into (H, D): a head's D columns lie "
-            "side by side.",
-        ),
-        Mistake(
-            lambda tensor, heads: tensor.mT.unflatten(1, (heads, -1)),
-            "Your last two dimensions are (D, L): a head's tokens should be its rows, as they were.",
-        ),
-        Mistake(
-            lambda tensor, heads: tensor.unflatten(-1, (heads, -1)).permute(2, 0, 1, 3),
-            "The values are right, but the heads come before the batch: the shape should be (B, H, L, D).",
-        ),
-        Mistake(
             lambda tensor, heads: tensor.unflatten(-1, (heads, -1)).transpose(1, 2).flatten(0, 1),
             "The values are right, with batch and heads in one dimension. Leave them apart: (B, H, L, D).",
         ),
         Mistake(
-            lambda tensor, heads: tensor.unflatten(-1, (heads, -1)).transpose(1, 2).flip(1),
-            "Your heads come in the opposite order: head 0 has the first columns.",
-        ),
-        Mistake(
-            lambda tensor, heads: tensor.transpose(1, 2).reshape(len(tensor), heads, tensor.size(1), -1),
-            "You transpose tokens and columns, and reshape what comes of it. Cut the width into (H, D) first, and then "
-            "exchange L and H.",
-        ),
-        Mistake(
             lambda tensor, heads: tensor[:, None].repeat(1, heads, 1, 1),
             "Every one of your heads has the whole width. Each gets E / H columns of its own.",
-        ),
-        Mistake(
-            lambda tensor, heads: tensor.unflatten(-1, (heads, -1)).transpose(0, 1),
-            "You exchange the batch and the tokens. With a batch in front, L and H are dimensions 1 and 2.",
-        ),
-        Mistake(
-            lambda tensor, heads: tensor.unflatten(-1, (heads, -1)).transpose(1, 3),
-            "You exchange L and D, and your shape is (B, D, H, L). It is L and H that change places.",
         ),
     ),
 )
@@ -100,10 +74,6 @@ split_heads = Exercise(
 
 def _merge_heads(heads: Tensor) -> Tensor:
     return torch.stack([torch.cat(list(sequence), dim=1) for sequence in heads])
-
-
-def _draw_split(generator: torch.Generator, sizes: Callable = primes) -> tuple:
-    return (torch.randn(sizes(generator, 4), generator=generator),)
 
 
 def _merged_by_view(heads: Tensor) -> Tensor:
@@ -114,8 +84,8 @@ def _merged_by_view(heads: Tensor) -> Tensor:
 merge_heads = Exercise(
     "merge_heads",
     _merge_heads,
-    _draw_split,
-    edges=(partial(_draw_split, sizes=ones),),
+    normal("BHLD"),
+    edges=(single(normal("BHLD")),),
     mistakes=(
         Mistake(
             _merged_by_view,
@@ -132,34 +102,13 @@ merge_heads = Exercise(
             "The heads stand beside the tokens now, (B, L, H, D). Make one row of H · D numbers of the last two.",
         ),
         Mistake(
-            lambda heads: heads.transpose(0, 1).flatten(1),
-            "That merges heads without a batch. With one in front, H and L are dimensions 1 and 2, and the last two "
-            "dimensions are merged after the transpose.",
-        ),
-        Mistake(
             lambda heads: heads.transpose(1, 2).view(len(heads), heads.size(2), -1),
             "`view` cannot merge here: after the transpose the numbers lie in another order. `flatten` and `reshape` "
             "make the copy that it takes.",
         ),
         Mistake(
-            lambda heads: heads.transpose(1, 2).flatten(1, 2),
-            "You merged tokens and heads, (B, L · H, D). The last two dimensions are to be merged, heads and width.",
-        ),
-        Mistake(
-            lambda heads: heads.transpose(1, 2).flip(2).flatten(2),
-            "Your heads come in the opposite order: the first columns are head 0's.",
-        ),
-        Mistake(
             lambda heads: heads.sum(dim=1),
             "You add the heads. They are laid side by side here; adding is left to W_o.",
-        ),
-        Mistake(
-            lambda heads: heads.mean(dim=1),
-            "You average the heads, which loses who found what. They are laid side by side.",
-        ),
-        Mistake(
-            lambda heads: heads.flatten(1, 2),
-            "You laid the heads one *below* the other, (B, H · L, D): a row each token is wanted, with H · D numbers.",
         ),
     ),
 )
@@ -190,117 +139,33 @@ def _draw_high_scores(generator: torch.Generator) -> tuple:
     return tokens.double(), 40 * in_proj_weight.double(), out_weight.double(), heads
 
 
-def _attended(
-    tokens,
-    in_proj_weight,
-    out_weight,
-    heads,
-    *,
-    scale=None,
-    dim=-1,
-    order=(0, 1, 2),
-    split=None,
-    merge=None,
-    is_causal=False,
-    turned=False,
-):
-    """The layer in PyTorch's layout, with one step replaced by a wrong one."""
-    parts = in_proj_weight.chunk(3)
-    split = split or (lambda tensor, heads: tensor.unflatten(-1, (heads, -1)).transpose(1, 2))
-    query, key, value = (split(tokens @ parts[index].T, heads) for index in order)
-    scores = query @ key.mT * (1 / math.sqrt(query.size(-1)) if scale is None else scale)
-    if is_causal:
-        scores = scores.masked_fill(~causal_mask(scores.size(-1)), -math.inf)
-    weights = scores.softmax(dim=dim)
-    found = (weights.mT if turned else weights) @ value
-    merged = merge(found) if merge else found.transpose(1, 2).flatten(2)
-    return merged @ out_weight.T
+def _attended(tokens, in_proj_weight, out_weight, heads, *, width=None, split=None, merge=None) -> Tensor:
+    """The layer, with another width under the root, another way to split heads, or to merge them."""
+    parts = (
+        split(tokens @ third.T, heads) if split else _split(tokens @ third.T, heads)
+        for third in in_proj_weight.chunk(3)
+    )
+    query, key, value = parts
+    found = (query @ key.mT / math.sqrt(width or query.size(-1))).softmax(dim=-1) @ value
+    return (merge(found) if merge else found.transpose(1, 2).flatten(2)) @ out_weight.T
 
-
-def _averaged_maps(tokens, in_proj_weight, out_weight, heads):
-    query, key, value = (part.unflatten(-1, (heads, -1)).transpose(1, 2) for part in _projected(tokens, in_proj_weight))
-    weights = (query @ key.mT / math.sqrt(query.size(-1))).softmax(dim=-1).mean(dim=1, keepdim=True)
-    return (weights @ value).transpose(1, 2).flatten(2) @ out_weight.T
-
-
-def _projected(tokens: Tensor, in_proj_weight: Tensor) -> tuple[Tensor, ...]:
-    return (tokens @ in_proj_weight.T).chunk(3, dim=-1)
-
-
-def _without_softmax(tokens, in_proj_weight, out_weight, heads):
-    query, key, value = (_untransposed(part, heads).transpose(1, 2) for part in _projected(tokens, in_proj_weight))
-    found = query @ key.mT / math.sqrt(query.size(-1)) @ value
-    return found.transpose(1, 2).flatten(2) @ out_weight.T
-
-
-def _with_plain_exponentials(tokens, in_proj_weight, out_weight, heads):
-    query, key, value = (_untransposed(part, heads).transpose(1, 2) for part in _projected(tokens, in_proj_weight))
-    exponentials = (query @ key.mT / math.sqrt(query.size(-1))).exp()
-    found = exponentials / exponentials.sum(dim=-1, keepdim=True) @ value
-    return found.transpose(1, 2).flatten(2) @ out_weight.T
-
-
-def _across_the_batch(tokens, in_proj_weight, out_weight, heads):
-    one_text = tokens.flatten(0, 1).unsqueeze(0)
-    return _attended(one_text, in_proj_weight, out_weight, heads).unflatten(1, tokens.shape[:2]).squeeze(0)
-
-
-def _added(found: Tensor) -> Tensor:
-    return found.sum(dim=1)
-
-
-def _triples(tokens, in_proj_weight, out_weight, heads):
-    """As some models store it: head by head, a query, a key and a value."""
-    mixed = (tokens @ in_proj_weight.T).unflatten(-1, (heads, 3, -1)).permute(3, 0, 2, 1, 4)
-    found = (mixed[0] @ mixed[1].mT / math.sqrt(mixed.size(-1))).softmax(dim=-1) @ mixed[2]
-    return found.transpose(1, 2).flatten(2) @ out_weight.T
-
-
-def _eye(width: int, like: Tensor) -> Tensor:
-    return torch.eye(width, dtype=like.dtype)
-
-
-ADDED = "You add the heads. Lay them side by side, (B, L, H · D): adding is left to `out_weight`."
 
 multi_head_attention = Exercise(
     "multi_head_attention",
     _multi_head_attention,
     _draw_layer,
-    edges=(partial(_draw_layer, sizes=ones), _draw_high_scores),
-    mistakes=(
-        Mistake(
-            _with_plain_exponentials,
+    edges=(
+        partial(_draw_layer, sizes=ones),
+        Edge(
+            _draw_high_scores,
             "The exponentials of large scores are infinite, and ∞/∞ is NaN. Subtract each row's largest score first, "
             "as `softmax` does.",
         ),
+    ),
+    mistakes=(
         Mistake(
-            lambda *layer: _attended(*layer, scale=1 / math.sqrt(layer[0].size(2))),
+            lambda *layer: _attended(*layer, width=layer[0].size(2)),
             "Under your root is E, the width of the model. A product is summed over the D = E / H numbers of one head.",
-        ),
-        Mistake(
-            lambda *layer: _attended(*layer, scale=1.0),
-            "Nothing is divided by the root of a head's width.",
-        ),
-        Mistake(
-            lambda *layer: _attended(*layer, scale=layer[3] / layer[0].size(2)),
-            "You divide by a head's width: take its root.",
-        ),
-        Mistake(
-            lambda *layer: _attended(*layer, scale=1 / math.sqrt(layer[3])),
-            "Under your root is H, the number of heads. A product is summed over the D = E / H numbers of one head.",
-        ),
-        Mistake(
-            lambda *layer: _attended(*layer, scale=math.sqrt(layer[0].size(2) / layer[3])),
-            "You multiply by the root of a head's width: divide by it.",
-        ),
-        Mistake(
-            lambda *layer: _attended(*layer, dim=1),
-            "Your weights sum to 1 over the heads, so that the heads compete. Each head shares out its own 1 among "
-            "the keys, the last dimension.",
-        ),
-        Mistake(
-            lambda *layer: _attended(*layer, dim=-2),
-            "Your weights sum to 1 over the queries. Each query shares out its own 1 among the keys.",
         ),
         Mistake(
             lambda *layer: _attended(*layer, split=_viewed),
@@ -319,93 +184,9 @@ multi_head_attention = Exercise(
             "(B, L, H, D) exchange L and H.",
         ),
         Mistake(
-            lambda *layer: _attended(*layer, split=_interleaved),
-            "Your head 0 has the columns 0, H, 2H, …. A head's D columns lie side by side: cut the width into (H, D).",
-        ),
-        Mistake(
-            lambda *layer: _attended(*layer, is_causal=True),
-            "You hide later tokens from earlier ones. No mask is asked for: every token attends to all.",
-        ),
-        Mistake(
-            lambda *layer: _attended(*layer, turned=True),
-            "Your weights are transposed before they meet the values. Their rows are the queries', and sum to 1: "
-            "`weights @ value`.",
-        ),
-        Mistake(
-            _without_softmax,
-            "The softmax is missing: you multiply the values by scores.",
-        ),
-        Mistake(
             lambda *layer: _attended(*layer, merge=_merged_by_view),
             "You merge without a transpose: a row takes pieces of several tokens. First (B, H, L, D) back to "
             "(B, L, H, D).",
-        ),
-        Mistake(
-            lambda *layer: _attended(*layer, merge=lambda found: found.permute(0, 2, 3, 1).flatten(2)),
-            "You merge with the heads' numbers in turn. Each head's D numbers stay together, head after head.",
-        ),
-        Mistake(
-            lambda *layer: _attended(*layer, merge=lambda found: found.flip(1).transpose(1, 2).flatten(2)),
-            "You merge the heads in the opposite order, and each meets another one's columns of `out_weight`.",
-        ),
-        Mistake(
-            lambda *layer: _attended(*layer, order=(1, 0, 2)),
-            "Queries and keys are exchanged: either in the scores, which are queries times keys, or in the thirds of "
-            "`in_proj_weight`, which are W_q's, then W_k's, then W_v's.",
-        ),
-        Mistake(
-            lambda *layer: _attended(*layer, order=(2, 1, 0)),
-            "Queries and values are exchanged: the rows of `in_proj_weight` are W_q's, then W_k's, then W_v's.",
-        ),
-        Mistake(
-            lambda *layer: _attended(*layer, order=(0, 2, 1)),
-            "Keys and values are exchanged: the rows of `in_proj_weight` are W_q's, then W_k's, then W_v's.",
-        ),
-        Mistake(
-            _triples,
-            "You cut the rows of `in_proj_weight` into heads first. They are in three parts, one for all queries, one "
-            "for all keys, one for all values; each of these is cut into heads.",
-        ),
-        Mistake(
-            lambda *layer: _attended(*layer[:3], layer[0].size(2) // layer[3]),
-            "You cut the width into (D, H), which makes D heads of H numbers. Cut it into (H, D).",
-        ),
-        Mistake(
-            _across_the_batch,
-            "Tokens of different texts attend to each other. Let the batch stand in front, as a dimension of its own.",
-        ),
-        Mistake(
-            lambda *layer: _attended(*layer[:3], 1),
-            "This is one head of the whole width. Split the queries, keys and values into heads first.",
-        ),
-        Mistake(
-            _averaged_maps,
-            "You average the heads' weights, and then all heads look at the same tokens. Each uses its own.",
-        ),
-        Mistake(
-            lambda *layer: _attended(*layer[:2], _eye(layer[0].size(2), layer[0]), layer[3]),
-            "The heads are merged, and W_o is missing: `out_weight` brings them to its own width.",
-        ),
-        Mistake(
-            lambda tokens, in_proj_weight, out_weight, heads: _attended(tokens, in_proj_weight, out_weight.T, heads),
-            "`out_weight` is stored as (out, in), and applied as `merged @ out_weight.T`.",
-        ),
-        Mistake(
-            lambda *layer: _attended(layer[0], torch.cat([each.T for each in layer[1].chunk(3)]), *layer[2:]),
-            "You multiply by each third of `in_proj_weight` as it is. It is stored as (out, in), and applied as "
-            "`tokens @ third.T`.",
-        ),
-        Mistake(
-            lambda *layer: _attended(*layer, merge=_added),
-            ADDED,
-        ),
-        Mistake(
-            lambda *layer: _attended(*layer[:2], _eye(layer[0].size(2) // layer[3], layer[0]), layer[3], merge=_added),
-            ADDED,
-        ),
-        Mistake(
-            lambda *layer: layer[0] @ layer[1],
-            "A layer's matrix is stored as (out, in), and applied as `x @ weight.T`.",
         ),
     ),
 )
@@ -437,10 +218,6 @@ pack_heads = Exercise(
             "Each third is W itself, (in, out), its heads side by side. `nn.Linear` stores W transposed, (out, in).",
         ),
         Mistake(
-            lambda *matrices: torch.cat([torch.cat(list(each), dim=1) for each in matrices], dim=1),
-            "You laid everything side by side, (E, 3E). `nn.Linear` stores it transposed, (3E, E).",
-        ),
-        Mistake(
             lambda *matrices: torch.cat([each.reshape(each.size(1), -1) for each in matrices]),
             "You reshape (H, E, D) to (E, E), which scrambles the numbers: transpose each head first, to (D, E).",
         ),
@@ -454,29 +231,8 @@ pack_heads = Exercise(
             "heads' W_q, then all W_k, then all W_v.",
         ),
         Mistake(
-            lambda *matrices: torch.cat([_stored(each.flip(0)) for each in matrices]),
-            "Your heads come in the opposite order: head 0 has the first rows of each third.",
-        ),
-        Mistake(
             lambda to_query, to_key, to_value: torch.cat([_stored(each) for each in (to_key, to_query, to_value)]),
             "Queries and keys are exchanged: the rows are W_q's, then W_k's, then W_v's.",
-        ),
-        Mistake(
-            lambda to_query, to_key, to_value: torch.cat([_stored(each) for each in (to_value, to_key, to_query)]),
-            "Queries and values are exchanged: the rows are W_q's, then W_k's, then W_v's.",
-        ),
-        Mistake(
-            lambda to_query, to_key, to_value: torch.cat([_stored(each) for each in (to_query, to_value, to_key)]),
-            "Keys and values are exchanged: the rows are W_q's, then W_k's, then W_v's.",
-        ),
-        Mistake(
-            lambda *matrices: torch.cat([each.flatten(0, 1) for each in matrices]),
-            "You lay the matrices (E, D) one below the other, and your shape is (3·H·E, D). Transpose each first, to "
-            "(D, E), as `nn.Linear` stores it.",
-        ),
-        Mistake(
-            lambda *matrices: torch.stack([_stored(each) for each in matrices]),
-            "The values are right, as (3, E, E). Put the three parts below each other: (3E, E).",
         ),
     ),
 )
@@ -502,12 +258,6 @@ def _slices(heads: Tensor, out_weight: Tensor) -> Tensor:
     return out_weight.T.unflatten(0, (heads.size(0), -1))
 
 
-def _without_each(heads: Tensor, out_weight: Tensor) -> Tensor:
-    """What all heads but one add up to, for each in turn."""
-    whole = (heads @ _slices(heads, out_weight)).sum(dim=0)
-    return whole - heads @ _slices(heads, out_weight)
-
-
 contributions = Exercise(
     "contributions",
     _contributions,
@@ -529,39 +279,13 @@ contributions = Exercise(
             "in a merged row.",
         ),
         Mistake(
-            lambda heads, out_weight: heads @ _slices(heads, out_weight).flip(0),
-            "Your slices go in the opposite order: head 0 meets the first columns of `out_weight`.",
-        ),
-        Mistake(
             lambda heads, out_weight: heads @ out_weight.reshape(len(heads), heads.size(2), -1),
             "You reshape `out_weight`, (P, H · D), without transposing it first, which scrambles its numbers. Cut its "
             "*columns* into heads.",
         ),
         Mistake(
-            lambda heads, out_weight: heads @ out_weight.reshape(len(heads), -1, heads.size(2)).mT,
-            "You reshape `out_weight`, (P, H · D), across its rows, which scrambles its numbers. Cut its *columns* "
-            "into heads.",
-        ),
-        Mistake(
-            lambda heads, out_weight: (heads @ _slices(heads, out_weight)).sum(dim=0).expand(len(heads), -1, -1),
-            "Every one of your contributions is the whole output. Do not add over the heads.",
-        ),
-        Mistake(
-            lambda heads, out_weight: heads @ _slices(heads, out_weight)[:1],
-            "Every one of your heads meets the first slice of `out_weight`. Each has its own.",
-        ),
-        Mistake(
-            _without_each,
-            "This is what remains of the output *without* each head. The head's own contribution is wanted.",
-        ),
-        Mistake(
             lambda heads, out_weight: (heads @ _slices(heads, out_weight)).transpose(0, 1),
             "The values are right, as (L, H, P). Put the heads first: (H, L, P).",
-        ),
-        Mistake(
-            lambda heads, out_weight: heads @ _slices(heads, out_weight).mT,
-            "Your slices of `out_weight` are (H, P, D). Transpose them, to (H, D, P): a layer's matrix is applied as "
-            "`x @ weight.T`.",
         ),
     ),
 )

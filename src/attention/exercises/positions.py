@@ -7,8 +7,8 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from attention.exercises.draws import normal
 from attention.exercises.exercise import Exercise, Mistake, ones, primes
-from attention.masks import causal_mask
 
 BASE = 10000.0
 
@@ -38,11 +38,6 @@ def _draw_one_position(generator: torch.Generator) -> tuple:
 def _waves(positions: Tensor, dim: int, step: float = 2.0) -> Tensor:
     """The angles (L, dim / 2); with another step, of other wavelengths."""
     return positions[:, None] / BASE ** (step * torch.arange(dim // 2) / dim)
-
-
-def _to_the_base(positions: Tensor, dim: int) -> Tensor:
-    """The angles of waves whose last is the base times as long as the first; one pair is the first."""
-    return positions[:, None] / BASE ** (torch.arange(dim // 2) / max(dim // 2 - 1, 1))
 
 
 def _paired(first: Tensor, second: Tensor) -> Tensor:
@@ -78,24 +73,8 @@ sinusoids = Exercise(
             "Your exponents are i/dim, and should be 2i/dim: the wavelengths would end at the root of the base.",
         ),
         Mistake(
-            lambda positions, dim: _paired(_to_the_base(positions, dim).sin(), _to_the_base(positions, dim).cos()),
-            "Your exponents go up to 1, from pair to pair by 1/(dim/2 − 1), as in some programs. Here they are 2i/dim.",
-        ),
-        Mistake(
             lambda positions, dim: _paired(_waves(positions, dim, -2.0).sin(), _waves(positions, dim, -2.0).cos()),
             "You multiply by the power of the base. Divide: the later a pair, the slower it turns.",
-        ),
-        Mistake(
-            lambda positions, dim: _paired(_waves(positions, dim).sin(), _waves(positions, dim).sin()),
-            "You have two sines in each pair. The second is a cosine: a sine alone has each value twice a turn.",
-        ),
-        Mistake(
-            lambda positions, dim: _sinusoids(torch.arange(len(positions)) + 0 * positions, dim),
-            "You number the rows 0, 1, 2, …. The positions are given, and may be any numbers.",
-        ),
-        Mistake(
-            lambda positions, dim: _sinusoids(2 * math.pi * positions, dim),
-            "The 2π is too much: the position itself, divided by the power of the base, is the angle.",
         ),
     ),
 )
@@ -145,16 +124,8 @@ rotary_scores = Exercise(
     edges=(partial(_draw_rotary, sizes=ones),),
     mistakes=(
         Mistake(
-            lambda query, key, i, j: _scores(query, key),
-            "These are the scores without positions: nothing is turned.",
-        ),
-        Mistake(
             lambda query, key, i, j: _scores(_turn(query, i), key),
             "Only the queries are turned. Turn the keys as well, each by its own position.",
-        ),
-        Mistake(
-            lambda query, key, i, j: _scores(query, _turn(key, j)),
-            "Only the keys are turned. Turn the queries as well, each by its own position.",
         ),
         Mistake(
             lambda query, key, i, j: _scores(_turn(query, i), _turn(key, -j)),
@@ -162,68 +133,23 @@ rotary_scores = Exercise(
             "way, and the difference is left.",
         ),
         Mistake(
-            lambda query, key, i, j: _scores(_turn(query, -i), _turn(key, -j)),
-            "Both are turned the other way: (a, b) becomes (a cos − b sin, a sin + b cos).",
-        ),
-        Mistake(
             lambda query, key, i, j: _scores(_turn(query, i, interleaved=True), _turn(key, j, interleaved=True)),
             "Your pairs are the columns 2i and 2i + 1. That is the other layout: here i and i + D/2 are a pair.",
-        ),
-        Mistake(
-            lambda query, key, i, j: _scores(_mixed(query, i), _mixed(key, j)),
-            "You mix the two layouts: your angles are repeated for neighbours, 2i and 2i + 1, and your columns are "
-            "paired as halves. Lay the angles side by side twice.",
         ),
         Mistake(
             lambda query, key, i, j: _scores(_turn(query, _numbers(query)), _turn(key, _numbers(key))),
             "You number the rows 0, 1, 2, …. Their positions are given, `i` and `j`.",
         ),
         Mistake(
-            lambda query, key, i, j: _scores(_turn(query, i), _turn(key, j)) * math.sqrt(2),
-            "You divide by the root of the number of pairs, D/2. A score has D products: divide by the root of D.",
-        ),
-        Mistake(
-            lambda query, key, i, j: _scores(_turn(query, i), _turn(key, j)) / math.sqrt(query.size(1)),
-            "You divide by the width D: take its root.",
-        ),
-        Mistake(
-            lambda query, key, i, j: _scores(_turn(query, i, 1.0), _turn(key, j, 1.0)),
-            "Your exponents are i/D, and should be 2i/D.",
-        ),
-        Mistake(
-            lambda query, key, i, j: _scores(_turn(query, i, 0.0), _turn(key, j, 0.0)),
-            "All your pairs turn at the same speed. Pair i turns by the position divided by 10000^(2i/D).",
-        ),
-        Mistake(
             lambda query, key, i, j: _turn(query, i) @ _turn(key, j).T,
             "The turns are right. The scores are not divided by the root of the width.",
-        ),
-        Mistake(
-            lambda query, key, i, j: _scores(query + _sinusoids(i, query.size(1)), key + _sinusoids(j, key.size(1))),
-            "You add sines and cosines. Rotary positions add nothing: each pair of numbers is turned.",
-        ),
-        Mistake(
-            lambda query, key, i, j: _scores(_mirrored(query, i), _mirrored(key, j)),
-            "One sign is wrong: (a, b) becomes (a cos − b sin, a sin + b cos), with one minus.",
         ),
     ),
 )
 
 
-def _mirrored(x: Tensor, positions: Tensor) -> Tensor:
-    angles = _waves(positions, x.size(1))
-    a, b = x.chunk(2, dim=1)
-    return torch.cat([a * angles.cos() + b * angles.sin(), a * angles.sin() + b * angles.cos()], dim=1)
-
-
 def _numbers(x: Tensor) -> Tensor:
     return torch.arange(float(len(x)))
-
-
-def _mixed(x: Tensor, positions: Tensor) -> Tensor:
-    angles = _waves(positions, x.size(1)).repeat_interleave(2, dim=1)
-    a, b = x.chunk(2, dim=1)
-    return x * angles.cos() + torch.cat([-b, a], dim=1) * angles.sin()
 
 
 def _with_alibi(scores: Tensor) -> Tensor:
@@ -241,10 +167,6 @@ def _draw_scores(generator: torch.Generator) -> tuple:
     queries, keys = sorted(primes(generator, 2))
     heads = (4, 16)[int(torch.randint(2, (), generator=generator))]
     return (torch.randn(heads, queries, keys, generator=generator),)
-
-
-def _draw_shape(generator: torch.Generator, shape: tuple[int, int, int]) -> tuple:
-    return (torch.randn(shape, generator=generator),)
 
 
 SHAPES = (1, 3, 5), (2, 1, 7), (8, 3, 3), (64, 2, 3), (1, 1, 1), (2, 3, 200)  # few heads, many, one query, far keys
@@ -269,40 +191,19 @@ def _signed(scores: Tensor) -> Tensor:
     return scores - _slopes(heads)[:, None, None] * distance
 
 
-def _later_as_they_were(scores: Tensor) -> Tensor:
-    return torch.minimum(_signed(scores), scores)
-
-
-def _without_later_keys(scores: Tensor) -> Tensor:
-    queries, keys = scores.shape[1:]
-    return _lowered(scores).masked_fill(~causal_mask(queries, keys, offset=keys - queries), -math.inf)
-
-
 with_alibi = Exercise(
     "with_alibi",
     _with_alibi,
     _draw_scores,
-    edges=tuple(partial(_draw_shape, shape=shape) for shape in SHAPES),
+    edges=tuple(normal("HLS", H=heads, L=queries, S=keys) for heads, queries, keys in SHAPES),
     mistakes=(
         Mistake(
             lambda scores: _lowered(scores, offset=0),
             "Your first query stands at position 0. The queries are the *last* L of S tokens: query 0 is at S − L.",
         ),
         Mistake(
-            lambda scores: _lowered(scores, offset=scores.size(2) - scores.size(1) + 1),
-            "Your queries stand one position too late: query 0 is at S − L.",
-        ),
-        Mistake(
-            lambda scores: _lowered(scores, offset=scores.size(2) - scores.size(1) - 1),
-            "Your queries stand one position too early: query 0 is at S − L.",
-        ),
-        Mistake(
             lambda scores: _lowered(scores, sign=1.0),
             "Your scores rise with the distance: the bias is to be subtracted.",
-        ),
-        Mistake(
-            lambda scores: _lowered(scores, slopes=torch.full((scores.size(0),), 2.0 ** (-8 / scores.size(0)))),
-            "All your heads have the first head's slope. Head h, counted from 1, has 2^(−8h/H).",
         ),
         Mistake(
             lambda scores: _lowered(scores, slopes=_slopes(scores.size(0), first=0)),
@@ -313,28 +214,8 @@ with_alibi = Exercise(
             "Your slopes are 1/2, 1/4, 1/8, …, which are right for eight heads only. In general it is 2^(−8h/H).",
         ),
         Mistake(
-            lambda scores: _lowered(scores, slopes=_slopes(scores.size(0)).flip(0)),
-            "Your slopes come in the opposite order: the first head has the largest.",
-        ),
-        Mistake(
-            lambda scores: _lowered(scores, slopes=2.0 ** (-8 / torch.arange(1, scores.size(0) + 1))),
-            "Your slopes are 2^(−8/h), and rise from head to head. Head h, counted from 1, has 2^(−8h/H).",
-        ),
-        Mistake(
-            _without_later_keys,
-            "You hide the keys after the query. No mask is asked for: lower their scores by the distance too.",
-        ),
-        Mistake(
             _signed,
             "The scores of later keys rise with their distance. Take the distance without its sign.",
-        ),
-        Mistake(
-            _later_as_they_were,
-            "Keys after the query keep their scores. The distance counts without its sign, so lower them too.",
-        ),
-        Mistake(
-            lambda scores: _lowered(scores) - scores,
-            "That is the bias alone. Add it to the scores.",
         ),
     ),
 )

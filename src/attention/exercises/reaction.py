@@ -63,16 +63,6 @@ def _rows_in_the_order_of_their_largest(table: Tensor) -> Tensor:
     return columns
 
 
-def _normalised_anew(table: Tensor) -> Tensor:
-    left, columns = table.detach().clone(), torch.zeros(len(table), dtype=torch.long)
-    for _ in range(len(left)):
-        sums = left.sum(dim=1, keepdim=True)
-        row, column = divmod((left / sums.where(sums > 0, 1)).argmax().item(), left.size(1))
-        columns[row] = column
-        left[row], left[:, column] = 0, 0
-    return columns
-
-
 def _shuffled(generator: torch.Generator, rows: list[list[float]]) -> tuple:
     table = torch.tensor(rows)
     row, column = (torch.randperm(size, generator=generator) for size in table.shape)
@@ -102,7 +92,10 @@ assign = Exercise(
             "The largest sum is not asked for: take the largest entry first, whatever it costs the other rows.",
         ),
         partial(_shuffled, rows=ORDER_TURNS),
-        partial(_shuffled, rows=SUMS_TURN_IT),
+        Edge(
+            partial(_shuffled, rows=SUMS_TURN_IT),
+            "Do not divide each row by what is left in it, as RXNMapper's program does. Here the entries stay.",
+        ),
     ),
     mistakes=(
         Mistake(lambda table: table.argmax(dim=1), NEEDS_ALL),
@@ -118,10 +111,6 @@ assign = Exercise(
         Mistake(
             _rows_in_the_order_of_their_largest,
             "You set the order of the rows before the first strike. After each strike look for the largest entry anew.",
-        ),
-        Mistake(
-            _normalised_anew,
-            "You divide each row by what is left in it, as RXNMapper's program does. Here the entries stay.",
         ),
     ),
 )
@@ -208,7 +197,6 @@ assign_with_bonds = Exercise(
             lambda table, row_bonds, column_bonds: _greedy(table),
             "This is the map without bonds: a choice has to multiply the entries between its neighbours.",
         ),
-        Mistake(lambda table, row_bonds, column_bonds: table.argmax(dim=1), NEEDS_ALL),
         Mistake(
             _multiplies(_either),
             "You multiply where one of the two is a neighbour. Both have to be: the row of i, and the column of j.",

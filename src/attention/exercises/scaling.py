@@ -1,13 +1,13 @@
 """The exercises of chapter 3, scaling."""
 
 import math
-from collections.abc import Callable
 from functools import partial
 
 import torch
 from torch import Tensor
 
-from attention.exercises.exercise import NO_CLAMP, Edge, Exercise, Mistake, centred, ones, primes
+from attention.exercises.draws import far, normal, single, weights
+from attention.exercises.exercise import NO_CLAMP, Edge, Exercise, Mistake, centred, primes
 
 
 def _head_weights(query: Tensor, key: Tensor) -> Tensor:
@@ -18,180 +18,97 @@ def _head_weights(query: Tensor, key: Tensor) -> Tensor:
     return torch.stack(heads)
 
 
-def _draw_heads(generator: torch.Generator, sizes: Callable = primes) -> tuple:
-    heads, queries, keys, width = sizes(generator, 4)
-    shapes = (heads, queries, width), (heads, keys, width)
-    return tuple(1.5 * torch.randn(shape, generator=generator) for shape in shapes)
+_draw_heads = normal("HLD", "HSD", scale=1.5)
 
 
 def _draw_far_heads(generator: torch.Generator) -> tuple:
-    """Queries and keys along one line: the scores of a row are ten thousand and more, or −10⁴ and less, far apart."""
-    heads, queries, keys, width = primes(generator, 4)
-    line = torch.nn.functional.normalize(torch.randn(heads, 1, width, generator=generator), dim=2)
-    signs, steps = (-1) ** torch.arange(queries), 1 + torch.randperm(keys, generator=generator)
-    return 200 * signs[:, None] * line, 200 * steps[:, None] * line
+    heads, *lengths = primes(generator, 4)
+    return tuple(map(torch.stack, zip(*(far(generator, *lengths) for _ in range(heads)), strict=True)))
 
 
-def _divided_by(divisor: float, query: Tensor, key: Tensor) -> Tensor:
-    return (query @ key.mT / divisor).softmax(dim=-1)
+def _with_divisor(divisor: float, q: Tensor, k: Tensor) -> Tensor:
+    return (q @ k.mT / divisor).softmax(dim=-1)
 
 
 head_weights = Exercise(
     "head_weights",
     _head_weights,
     _draw_heads,
-    edges=(partial(_draw_heads, sizes=ones), Edge(_draw_far_heads, NO_CLAMP)),
+    edges=(single(_draw_heads), Edge(_draw_far_heads, NO_CLAMP)),
     mistakes=(
         Mistake(
-            lambda query, key: _divided_by(math.sqrt(query.size(0) * query.size(2)), query, key),
+            lambda q, k: _with_divisor(math.sqrt(q.size(0) * q.size(2)), q, k),
             "You divide by the root of H · D, the width of the model. A score is a sum over the D components of "
             "one head, so D alone goes under the root.",
         ),
         Mistake(
-            lambda query, key: _divided_by(1, query, key),
+            lambda q, k: _with_divisor(1, q, k),
             "Nothing is divided yet: the spread of these scores still grows with D.",
         ),
         Mistake(
-            lambda query, key: _divided_by(query.size(2), query, key),
+            lambda q, k: _with_divisor(q.size(2), q, k),
             "You divide by D. The spread of the scores grows with its root.",
         ),
         Mistake(
-            lambda query, key: _divided_by(math.sqrt(query.size(2) / query.size(0)), query, key),
-            "You divide by the root of D / H. The width of these queries is already that of one head.",
-        ),
-        Mistake(
-            lambda query, key: _divided_by(math.sqrt(query.size(0)), query, key),
-            "Under your root is H, the number of heads. A score is a sum over D components.",
-        ),
-        Mistake(
-            lambda query, key: _divided_by(math.sqrt(query.size(1)), query, key),
-            "Under your root is L, the number of queries. A score is a sum over D components.",
-        ),
-        Mistake(
-            lambda query, key: _divided_by(math.sqrt(key.size(1)), query, key),
-            "Under your root is S, the number of keys. A score is a sum over D components.",
-        ),
-        Mistake(
-            lambda query, key: _divided_by(math.sqrt(query.size(1) * query.size(2)), query, key),
-            "You divide by the root of L · D. A score is a sum over D components, so D alone goes under the root.",
-        ),
-        Mistake(
-            lambda query, key: _divided_by(query.size(0) * math.sqrt(query.size(2)), query, key),
-            "You divide by H · √D. A score belongs to one head, so the number of heads does not matter.",
-        ),
-        Mistake(
-            lambda query, key: _divided_by(math.sqrt(query.size(0)) / query.size(2), query, key),
-            "You divide by the root of H, and then multiply by D. Divide by the root of D.",
-        ),
-        Mistake(
-            lambda query, key: _divided_by(1 / math.sqrt(query.size(2)), query, key),
-            "You multiply by the root. Divide by it.",
-        ),
-        Mistake(
-            lambda query, key: _divided_by(1, query, key) / math.sqrt(query.size(2)),
+            lambda q, k: _with_divisor(1, q, k) / math.sqrt(q.size(2)),
             "You divide the weights, so that they no longer sum to 1. Divide the scores, before the softmax.",
         ),
         Mistake(
-            lambda query, key: (query @ key.mT / math.sqrt(query.size(2))).softmax(dim=-2),
+            lambda q, k: (q @ k.mT / math.sqrt(q.size(2))).softmax(dim=-2),
             "Your columns sum to 1. Each query, a row, has to share out its own 1 among the keys.",
-        ),
-        Mistake(
-            lambda query, key: (query @ key.mT / math.sqrt(query.size(2))).softmax(dim=0),
-            "Your weights sum to 1 over the heads. Each query of each head has to share out its own 1 among the keys.",
-        ),
-        Mistake(
-            lambda query, key: query @ key.mT / math.sqrt(query.size(2)),
-            "These are the scaled scores: the softmax is missing.",
         ),
     ),
 )
 
 
-def _effective_keys(weights: Tensor) -> Tensor:
-    rows = []
-    for row in weights:
-        entropy = -sum(weight * torch.log(weight) for weight in row)
-        rows.append(torch.exp(entropy))
-    return torch.stack(rows)
+def _effective_keys(w: Tensor) -> Tensor:
+    return torch.stack([torch.exp(-sum(weight * torch.log(weight) for weight in row)) for row in w])
 
 
 def _draw_weights(generator: torch.Generator) -> tuple:
-    queries, keys = primes(generator, 2)
     spread = 0.5 + 1.5 * torch.rand(1, generator=generator)
-    return ((spread * torch.randn(queries, keys, generator=generator)).softmax(dim=1),)
+    return ((spread * normal("LS")(generator)[0]).softmax(dim=1),)
 
 
 def _draw_small_weights(generator: torch.Generator, lowest: float = -15.0) -> tuple:
     """One weight of each row is between 10⁻⁹ and 10⁻⁶, or near 10⁻³⁰ for a lowest score of −66."""
-    queries, keys = primes(generator, 2)
-    scores = torch.randn(queries, keys, generator=generator)
-    scores[:, 0] = lowest - 4 * torch.rand(queries, generator=generator)
+    (scores,) = normal("LS")(generator)
+    scores[:, 0] = lowest - 4 * torch.rand(len(scores), generator=generator)
     return (scores.softmax(dim=1),)
 
 
-def _draw_one_query(generator: torch.Generator, keys: int = 2) -> tuple:
-    return (torch.randn(1, keys, generator=generator).softmax(dim=1),)
-
-
-def _draw_equal_weights(generator: torch.Generator) -> tuple:
-    return (torch.full(primes(generator, 2), 0.0).softmax(dim=1),)
-
-
-FLOORS = 1e-3, 1e-4, 1e-5  # that someone may put under the weights
-FLOORED = "Put no floor under the weights: the logarithm of a small weight is as low as its score."
+def _entropy(w: Tensor, dim: int = 1) -> Tensor:
+    return torch.special.entr(w).sum(dim=dim)
 
 
 effective_keys = Exercise(
     "effective_keys",
     _effective_keys,
     _draw_weights,
-    edges=(partial(_draw_one_query, keys=1), _draw_small_weights, _draw_equal_weights),
+    edges=(
+        single(weights("LS")),
+        _draw_small_weights,
+        lambda generator: (torch.zeros(primes(generator, 2)).softmax(dim=1),),
+    ),
     without=("torch.special.entr",),
     gradient=centred,
     mistakes=(
+        Mistake(_entropy, "This is the entropy itself. Raise e to this power to get the number of keys."),
         Mistake(
-            lambda weights: torch.special.entr(weights).sum(dim=1),
-            "This is the entropy itself. Raise e to this power to get the number of keys.",
-        ),
-        Mistake(
-            lambda weights: (weights * weights.log()).sum(dim=1).exp(),
+            lambda w: (-_entropy(w)).exp(),
             "The sign is wrong: the logarithm of a weight is negative, and an entropy is not. You have 1 divided by "
             "the answer.",
         ),
         Mistake(
-            lambda weights: 2 ** torch.special.entr(weights).sum(dim=1),
+            lambda w: 2 ** _entropy(w),
             "The bases do not match. With the natural logarithm, raise e to the entropy; with log2, raise 2 to it.",
         ),
         Mistake(
-            lambda weights: 10 ** torch.special.entr(weights).sum(dim=1),
-            "The bases do not match. With the natural logarithm, raise e to the entropy; with log10, raise 10 to it.",
-        ),
-        Mistake(
-            lambda weights: -(weights * weights.log2()).sum(dim=1),
-            "This is the entropy itself, in bits. Raise 2 to this power to get the number of keys.",
-        ),
-        Mistake(
-            lambda weights: (-(weights * weights.log2()).sum(dim=1)).exp(),
-            "The bases do not match. With log2, raise 2 to the entropy; with the natural logarithm, raise e to it.",
-        ),
-        Mistake(
-            lambda weights: -(weights * weights.log()).sum(dim=1).exp(),
-            "The minus sign belongs to the entropy, before exp.",
-        ),
-        Mistake(
-            lambda weights: torch.special.entr(weights).sum(dim=0).exp(),
+            lambda w: _entropy(w, dim=0).exp(),
             "You sum down the columns. The weights of a query are a row: sum along it, to one number for each query.",
         ),
         Mistake(
-            lambda weights: torch.special.entr(weights).sum().exp(),
-            "You sum over all queries at once. Each row has its own entropy.",
-        ),
-        Mistake(
-            lambda weights: torch.special.entr(weights).mean(dim=1).exp(),
-            "An entropy is the sum of its terms. You took their mean.",
-        ),
-        Mistake(
-            lambda weights: 1 / weights.square().sum(dim=1),
+            lambda w: 1 / w.square().sum(dim=1),
             "1 divided by the sum of squares is another count of keys. It agrees with this one only where all weights "
             "that are not 0 are equal. Use the entropy.",
         ),
@@ -199,62 +116,42 @@ effective_keys = Exercise(
 )
 
 
-def _score_spread(weights: Tensor) -> Tensor:
+def _score_spread(w: Tensor) -> Tensor:
     spreads = []
-    for row in weights:
+    for row in w:
         scores = torch.log(row)  # up to a constant, which a spread does not see
         mean = sum(scores) / len(scores)
         spreads.append(torch.sqrt(sum((score - mean) ** 2 for score in scores) / (len(scores) - 1)))
     return torch.stack(spreads)
 
 
+FLOORED = "Put no floor under the weights: the logarithm of a small weight is as low as its score."
+
 score_spread = Exercise(
     "score_spread",
     _score_spread,
     _draw_weights,
-    edges=(_draw_one_query, Edge(partial(_draw_small_weights, lowest=-66.0), FLOORED)),
+    edges=(weights("LS", L=1, S=2), Edge(partial(_draw_small_weights, lowest=-66.0), FLOORED)),
     gradient=centred,
     mistakes=(
-        *(Mistake(lambda weights, low=low: weights.clamp_min(low).log().std(dim=1), FLOORED) for low in FLOORS),
         Mistake(
-            lambda weights: weights.log(),
+            lambda w: w.log(),
             "These are the scores, up to a constant for each row. Now take their standard deviation.",
         ),
         Mistake(
-            lambda weights: weights.log().amax(dim=1) - weights.log().amin(dim=1),
-            "This is the range, from the lowest score to the highest. The spread here is the standard deviation.",
-        ),
-        Mistake(
-            lambda weights: weights.std(dim=1),
+            lambda w: w.std(dim=1),
             "This is the spread of the weights. Go back to the scores first: what undoes a softmax, up to a constant?",
         ),
         Mistake(
-            lambda weights: weights.log().std(dim=0),
+            lambda w: w.log().std(dim=0),
             "You compare queries with each other, down the columns. Only the differences within a row mean anything.",
         ),
         Mistake(
-            lambda weights: weights.log().std(),
-            "This is one number for all rows together. The scores of each row are known only up to a constant of that "
-            "row, so treat each row by itself.",
-        ),
-        Mistake(
-            lambda weights: weights.log().std(dim=1, correction=0),
+            lambda w: w.log().std(dim=1, correction=0),
             "Nearly: you divide by S. Divide by S − 1, as torch.std does by default.",
         ),
         Mistake(
-            lambda weights: weights.log().var(dim=1),
-            "This is the variance: the spread is its root.",
-        ),
-        Mistake(
-            lambda weights: weights.log2().std(dim=1),
-            "The logarithm, but to base 2: a softmax uses e, so your spread is too large by a factor 1.4427.",
-        ),
-        Mistake(
-            lambda weights: weights.log10().std(dim=1),
-            "The logarithm, but to base 10: a softmax uses e, so your spread is too small by a factor 2.3026.",
-        ),
-        Mistake(
-            lambda weights: torch.logit(weights).std(dim=1),
+            lambda w: torch.logit(w).std(dim=1),
             "ln(w / (1 − w)) undoes a sigmoid, one weight against the rest. A softmax is undone by ln w.",
         ),
     ),

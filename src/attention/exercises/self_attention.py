@@ -7,17 +7,15 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from attention.exercises.exercise import NO_CLAMP, Edge, Exercise, Mistake, ones, primes
-from attention.functional import scaled_dot_product_attention
-from attention.masks import causal_mask
+from attention.exercises.draws import normal, single
+from attention.exercises.exercise import NO_CLAMP, Edge, Exercise, Mistake, primes
 
 
-def _attend(query: Tensor, key: Tensor, value: Tensor, divisor: float | None = None) -> Tensor:
-    divisor = math.sqrt(query.size(1)) if divisor is None else divisor
-    return (query @ key.T / divisor).softmax(dim=1) @ value
+def _attend(query: Tensor, key: Tensor, value: Tensor, divisor: float | None = None, dim: int = 1) -> Tensor:
+    return (query @ key.T / (divisor or math.sqrt(query.size(1)))).softmax(dim=dim) @ value
 
 
-def _slowly(target: Tensor, source: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor) -> Tensor:
+def _cross_attention(target: Tensor, source: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor) -> Tensor:
     outputs = []
     for asking in target:
         query = asking @ w_q
@@ -28,39 +26,25 @@ def _slowly(target: Tensor, source: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tenso
     return torch.stack(outputs)
 
 
-def _self_attention(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor) -> Tensor:
-    return _slowly(x, x, w_q, w_k, w_v)
+def _draw(generator: torch.Generator, sizes: Callable = primes, sentences: tuple[str, ...] = ("TE",)) -> tuple:
+    *sentences, w_q, w_k, w_v = normal(*sentences, "ED", "ED", "EV", V=2)(generator, sizes)
+    return *sentences, *(matrix / math.sqrt(len(matrix)) for matrix in (w_q, w_k, w_v))
 
 
-def _draw_maps(generator: torch.Generator, width: int, head: int) -> list[Tensor]:
-    shapes = (width, head), (width, head), (width, 2)
-    return [torch.randn(shape, generator=generator) / math.sqrt(width) for shape in shapes]
-
-
-def _draw_sentence(generator: torch.Generator, sizes: Callable = primes) -> tuple:
-    length, width, head = sizes(generator, 3)
-    return torch.randn(length, width, generator=generator), *_draw_maps(generator, width, head)
-
-
-def _far_apart(generator: torch.Generator, lengths: tuple[int, ...], width: int, head: int) -> tuple:
+def _draw_far(generator: torch.Generator, sentences: tuple[str, ...] = ("TE",)) -> tuple:
     """Sentences along one line, and maps that make their scores up to 10⁴, or down to −10⁴, and far apart."""
-    line = torch.nn.functional.normalize(torch.randn(width, generator=generator), dim=0)
-    w_q, w_k, w_v = _draw_maps(generator, width, head)
-    factor = (1e4 * math.sqrt(head) / ((line @ w_q) @ (line @ w_k)).abs()).sqrt()
-    steps = [(1 + torch.randperm(length, generator=generator)) / length for length in lengths]
+    *sentences, w_q, w_k, w_v = _draw(generator, sentences=sentences)
+    line = torch.nn.functional.normalize(sentences[0][0], dim=0)
+    factor = (1e4 * math.sqrt(w_q.size(1)) / ((line @ w_q) @ (line @ w_k)).abs()).sqrt()
+    steps = [(1 + torch.randperm(len(one), generator=generator)) / len(one) for one in sentences]
     return *(one[:, None] * line for one in steps), factor * w_q, factor * w_k, w_v
-
-
-def _draw_far_sentence(generator: torch.Generator) -> tuple:
-    length, width, head = primes(generator, 3)
-    return _far_apart(generator, (length,), width, head)
 
 
 self_attention = Exercise(
     "self_attention",
-    _self_attention,
-    _draw_sentence,
-    edges=(partial(_draw_sentence, sizes=ones), Edge(_draw_far_sentence, NO_CLAMP)),
+    lambda x, *maps: _cross_attention(x, x, *maps),
+    _draw,
+    edges=(single(_draw), Edge(_draw_far, NO_CLAMP)),
     mistakes=(
         Mistake(
             lambda x, w_q, w_k, w_v: _attend(x @ w_q, x @ w_k, x @ w_v, divisor=1.0),
@@ -71,181 +55,49 @@ self_attention = Exercise(
             "Under the root is the width of x. The product is summed over the width of a query: w_q has it.",
         ),
         Mistake(
-            lambda x, w_q, w_k, w_v: _attend(x @ w_q, x @ w_k, x @ w_v, divisor=math.sqrt(x.size(0))),
-            "Under the root is the length of the sentence. The product is summed over the width of a query.",
-        ),
-        Mistake(
-            lambda x, w_q, w_k, w_v: _attend(x @ w_q, x @ w_k, x @ w_v, divisor=w_q.size(1)),
-            "You divide by the width of a query. It is its root that the spread of the scores grows with.",
-        ),
-        Mistake(
-            lambda x, w_q, w_k, w_v: (x @ w_q) @ (x @ w_k).T / math.sqrt(w_q.size(1)) @ (x @ w_v),
-            "The softmax is missing: these are scores times values.",
-        ),
-        Mistake(
-            lambda x, w_q, w_k, w_v: _attend(x @ w_q, x @ w_k, x @ w_k),
-            "You average the keys. What is handed over are the values.",
-        ),
-        Mistake(
             lambda x, w_q, w_k, w_v: _attend(x @ w_k, x @ w_q, x @ w_v),
             "Queries and keys have changed places: row i must be what token i *asks*, so it comes from w_q.",
         ),
         Mistake(
-            lambda x, w_q, w_k, w_v: _attend(x @ w_q, x @ w_q, x @ w_v),
-            "The keys are made with w_q: your scores are symmetric.",
-        ),
-        Mistake(
-            lambda x, w_q, w_k, w_v: _attend(x @ w_k, x @ w_k, x @ w_v),
-            "The queries are made with w_k: your scores are symmetric.",
-        ),
-        Mistake(
-            lambda x, w_q, w_k, w_v: (x @ w_q @ (x @ w_k).T / math.sqrt(w_q.size(1))).softmax(dim=0) @ (x @ w_v),
+            lambda x, w_q, w_k, w_v: _attend(x @ w_q, x @ w_k, x @ w_v, dim=0),
             "Your columns sum to 1. Each token, a row, has to share out its own 1.",
         ),
         Mistake(
             lambda x, w_q, w_k, w_v: _attend(x @ w_q, x @ w_k, x),
             "You average the tokens themselves. What is handed over are their values, made with w_v.",
         ),
-        Mistake(
-            lambda x, w_q, w_k, w_v: (x @ w_q @ (x @ w_k).T / math.sqrt(w_q.size(1))).softmax(dim=1),
-            "These are the weights: the average of the values is missing.",
-        ),
-        Mistake(
-            lambda x, w_q, w_k, w_v: _attend(x @ w_q, x @ w_k, x @ w_v, divisor=math.sqrt(w_v.size(1))),
-            "Under the root is the width of a value. The product is summed over the width of a query: w_q has it.",
-        ),
-        Mistake(
-            lambda x, w_q, w_k, w_v: _attend(x @ w_q, x @ w_k, x @ w_v, divisor=1.0) / math.sqrt(w_q.size(1)),
-            "You divide after the softmax, so each row of weights no longer sums to 1. Divide the scores, before it.",
-        ),
-        Mistake(
-            lambda x, w_q, w_k, w_v: scaled_dot_product_attention(x @ w_q, x @ w_k, x @ w_v, is_causal=True),
-            "You hide later tokens from earlier ones. No mask is asked for: every token attends to all.",
-        ),
     ),
 )
 
-
-def _draw_two_sentences(generator: torch.Generator, sizes: Callable = primes) -> tuple:
-    target, source, width, head = sizes(generator, 4)
-    sentences = [torch.randn(length, width, generator=generator) for length in (target, source)]
-    return *sentences, *_draw_maps(generator, width, head)
-
-
-def _draw_far_sentences(generator: torch.Generator) -> tuple:
-    target, source, width, head = primes(generator, 4)
-    return _far_apart(generator, (target, source), width, head)
-
-
 cross_attention = Exercise(
     "cross_attention",
-    _slowly,
-    _draw_two_sentences,
-    edges=(partial(_draw_two_sentences, sizes=ones), Edge(_draw_far_sentences, NO_CLAMP)),
+    _cross_attention,
+    partial(_draw, sentences=("TE", "SE")),
+    edges=(
+        single(partial(_draw, sentences=("TE", "SE"))),
+        Edge(partial(_draw_far, sentences=("TE", "SE")), NO_CLAMP),
+    ),
     mistakes=(
         Mistake(
-            lambda target, source, w_q, w_k, w_v: _attend(source @ w_q, target @ w_k, target @ w_v),
+            lambda t, s, w_q, w_k, w_v: _attend(s @ w_q, t @ w_k, t @ w_v),
             "The roles are exchanged: your output has one row a *source* token. The target asks.",
         ),
         Mistake(
-            lambda target, source, w_q, w_k, w_v: _attend(target @ w_q, source @ w_k, target @ w_v),
+            lambda t, s, w_q, w_k, w_v: _attend(t @ w_q, s @ w_k, t @ w_v),
             "The keys are the source's and the values the target's. There must be one value for each key, of the same "
             "token.",
         ),
         Mistake(
-            lambda target, source, w_q, w_k, w_v: _attend(target @ w_q, target @ w_k, source @ w_v),
-            "The keys are the target's and the values the source's. There must be one value for each key, of the same "
-            "token.",
-        ),
-        Mistake(
-            lambda target, source, w_q, w_k, w_v: _attend(target @ w_q, target @ w_k, target @ w_v),
+            lambda t, s, w_q, w_k, w_v: _attend(t @ w_q, t @ w_k, t @ w_v),
             "This is self-attention of the target: the source is not read at all.",
         ),
         Mistake(
-            lambda target, source, w_q, w_k, w_v: _attend(source @ w_q, source @ w_k, source @ w_v),
-            "This is self-attention of the source: the target, which asks, is not read at all.",
-        ),
-        Mistake(
-            lambda target, source, w_q, w_k, w_v: _attend(target @ w_k, source @ w_q, source @ w_v),
-            "The matrices have changed places: queries are made with w_q, keys with w_k.",
-        ),
-        Mistake(
-            lambda target, source, w_q, w_k, w_v: (
-                ((target @ w_q) @ (source @ w_k).T / math.sqrt(w_q.size(1))).softmax(dim=0) @ (source @ w_v)
-            ),
+            lambda t, s, w_q, w_k, w_v: _attend(t @ w_q, s @ w_k, s @ w_v, dim=0),
             "Your columns sum to 1. Each token of the target, a row, has to share out its own 1.",
         ),
         Mistake(
-            lambda target, source, w_q, w_k, w_v: _attend(target @ w_q, source @ w_k, source),
-            "You average the source's tokens themselves. What is handed over are their values, made with w_v.",
-        ),
-        Mistake(
-            lambda target, source, w_q, w_k, w_v: _attend(target @ w_q, source @ w_k, source @ w_v, divisor=1.0),
-            "Nothing is divided: the scores are to be divided by the root of the queries' width.",
-        ),
-        Mistake(
-            lambda target, source, w_q, w_k, w_v: _attend(
-                target @ w_q, source @ w_k, source @ w_v, divisor=math.sqrt(target.size(1))
-            ),
+            lambda t, s, w_q, w_k, w_v: _attend(t @ w_q, s @ w_k, s @ w_v, divisor=math.sqrt(t.size(1))),
             "Under the root is the width of the tokens. The product is summed over the width of a query: w_q has it.",
-        ),
-        Mistake(
-            lambda target, source, w_q, w_k, w_v: _attend(
-                target @ w_q, source @ w_k, source @ w_v, divisor=w_q.size(1)
-            ),
-            "You divide by the width of a query. It is its root that the spread of the scores grows with.",
-        ),
-        Mistake(
-            lambda target, source, w_q, w_k, w_v: (
-                (target @ w_q) @ (source @ w_k).T / math.sqrt(w_q.size(1)) @ (source @ w_v)
-            ),
-            "The softmax is missing: these are scores times values.",
-        ),
-        *(
-            Mistake(
-                lambda target, source, w_q, w_k, w_v, under=under: _attend(
-                    target @ w_q, source @ w_k, source @ w_v, divisor=math.sqrt(under(target, source, w_v))
-                ),
-                f"Under the root is {what}. The product is summed over the width of a query: w_q has it.",
-            )
-            for what, under in {
-                "the length of the target": lambda target, source, w_v: target.size(0),
-                "the length of the source": lambda target, source, w_v: source.size(0),
-                "the width of a value": lambda target, source, w_v: w_v.size(1),
-            }.items()
-        ),
-        Mistake(
-            lambda target, source, w_q, w_k, w_v: (
-                _attend(target @ w_q, source @ w_k, source @ w_v, divisor=1.0) / math.sqrt(w_q.size(1))
-            ),
-            "You divide after the softmax, so each row of weights no longer sums to 1. Divide the scores, before it.",
-        ),
-        Mistake(
-            lambda target, source, w_q, w_k, w_v: _attend(target @ w_q, source @ w_k, source @ w_k),
-            "You average the keys. What is handed over are the values.",
-        ),
-        Mistake(
-            lambda target, source, w_q, w_k, w_v: _attend(target @ w_q, source @ w_q, source @ w_v),
-            "The keys are made with w_q. They have a matrix of their own, w_k.",
-        ),
-        Mistake(
-            lambda target, source, w_q, w_k, w_v: _attend(target @ w_k, source @ w_k, source @ w_v),
-            "The queries are made with w_k. They have a matrix of their own, w_q.",
-        ),
-        Mistake(
-            lambda target, source, w_q, w_k, w_v: ((target @ w_q) @ (source @ w_k).T / math.sqrt(w_q.size(1))).softmax(
-                dim=1
-            ),
-            "These are the weights: the average of the values is missing.",
-        ),
-        Mistake(
-            lambda target, source, w_q, w_k, w_v: scaled_dot_product_attention(
-                target @ w_q,
-                source @ w_k,
-                source @ w_v,
-                attn_mask=causal_mask(len(target), len(source)),
-            ),
-            "You hide a part of the source. No mask is asked for: the target may read all of it.",
         ),
     ),
 )
@@ -256,27 +108,23 @@ def _order_error(model: Callable[[Tensor], Tensor], tokens: Tensor, order: Tenso
     return torch.stack([after[new] - before[old] for new, old in enumerate(order.tolist())])
 
 
-def _draw_model(generator: torch.Generator, width: int | None = None, length: int = 13) -> tuple:
-    """A layer with positions, hence not equivariant; a sentence; and an order, not its own inverse if long."""
-    (width,) = [width] if width else primes(generator, 1)
-    places = torch.randn(length, width, generator=generator)
-    maps = _draw_maps(generator, width, width)[:2]
+def _draw_model(generator: torch.Generator, **fixed: int) -> tuple:
+    """A layer with positions, hence not equivariant; a sentence; and an order, which is not its own inverse if long."""
+    tokens, places, w_q, w_k = normal("LE", "LE", "EE", "EE", **fixed)(generator)
 
     def model(tokens: Tensor) -> Tensor:
         placed = tokens + places
-        return _attend(placed @ maps[0], placed @ maps[1], placed)
+        return _attend(placed @ w_q / math.sqrt(len(w_q)), placed @ w_k / math.sqrt(len(w_q)), placed)
 
-    order = torch.randperm(length, generator=generator)
-    while length > 2 and torch.equal(order, order.argsort()):
-        order = torch.randperm(length, generator=generator)
-    return model, torch.randn(length, width, generator=generator), order
+    cycle = torch.randperm(len(tokens), generator=generator)  # each place gets the token of the next in this cycle
+    return model, tokens, torch.empty_like(cycle).scatter(0, cycle, cycle.roll(1))
 
 
 order_error = Exercise(
     "order_error",
     _order_error,
     _draw_model,
-    edges=(partial(_draw_model, width=1, length=1),),
+    edges=(partial(_draw_model, L=1, E=1), partial(_draw_model, L=13)),
     mistakes=(
         Mistake(
             lambda model, tokens, order: model(tokens[order]) - model(tokens),
@@ -285,20 +133,6 @@ order_error = Exercise(
         Mistake(
             lambda model, tokens, order: model(tokens[order]) - model(tokens)[order.argsort()],
             "You put the old outputs in the inverse order: `[order]`, as the tokens themselves.",
-        ),
-        Mistake(
-            lambda model, tokens, order: model(tokens[order.argsort()]) - model(tokens)[order.argsort()],
-            "You use the order the wrong way round, in both places: order[i] is the *old* place of the token that now "
-            "stands at place i.",
-        ),
-        Mistake(
-            lambda model, tokens, order: model(tokens)[order] - model(tokens[order]),
-            "The sign: the new outputs less the old ones.",
-        ),
-        Mistake(
-            lambda model, tokens, order: model(tokens[order])[order] - model(tokens),
-            "To bring the new outputs back into the old order takes the inverse, order.argsort(); or leave them, and "
-            "reorder the old ones.",
         ),
         Mistake(
             lambda model, tokens, order: model(tokens[order])[order.argsort()] - model(tokens),
@@ -318,8 +152,7 @@ order_error = Exercise(
 
 def _previous_map(places: Tensor) -> Tensor:
     """The sum of the outer products of each place and the one before it."""
-    before = [max(place - 1, 0) for place in range(len(places))]
-    return sum(torch.outer(places[place], places[other]) for place, other in enumerate(before)).detach()
+    return sum(torch.outer(place, places[max(i - 1, 0)]) for i, place in enumerate(places)).detach()
 
 
 def _draw_places(generator: torch.Generator, sizes: Callable = primes) -> tuple:
@@ -332,7 +165,7 @@ previous_map = Exercise(
     "previous_map",
     _previous_map,
     _draw_places,
-    edges=(partial(_draw_places, sizes=ones),),
+    edges=(single(_draw_places),),
     mistakes=(
         Mistake(
             lambda places: places.T @ torch.cat([places[1:], places[-1:]]),
@@ -353,10 +186,6 @@ previous_map = Exercise(
         Mistake(
             lambda places: places[1:].T @ places[:-1],
             "All but the first place are right: yours becomes 0, and it is to stay as it is.",
-        ),
-        Mistake(
-            lambda places: _previous_map(places) + torch.eye(places.size(1)) - places.T @ places,
-            "Right for the places, but a vector that is orthogonal to all of them must become 0.",
         ),
     ),
 )

@@ -7,6 +7,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from attention.exercises.draws import normal, single, weights
 from attention.exercises.exercise import NO_CLAMP, Edge, Exercise, Mistake, ones, primes
 
 
@@ -17,10 +18,7 @@ def _scores(query: Tensor, key: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -
     return torch.stack(rows)
 
 
-def _draw_scorer(generator: torch.Generator, sizes: Callable = primes, hidden: int = 13) -> tuple:
-    queries, keys, width, key_width = sizes(generator, 4)
-    shapes = (queries, width), (keys, key_width), (hidden, width), (hidden, key_width), (hidden,)
-    return tuple(torch.randn(shape, generator=generator) for shape in shapes)
+_draw_scorer = normal("LD", "SK", "HD", "HK", "H", H=13)
 
 
 def _pairs(query: Tensor, key: Tensor, W_q: Tensor, W_k: Tensor) -> tuple[Tensor, Tensor]:
@@ -31,62 +29,30 @@ additive_scores = Exercise(
     "additive_scores",
     _scores,
     _draw_scorer,
-    edges=(partial(_draw_scorer, sizes=ones, hidden=1),),
+    edges=(single(_draw_scorer),),
     without=("a loop",),
     mistakes=(
         Mistake(
-            lambda query, key, W_q, W_k, w_v: sum(map(torch.tanh, _pairs(query, key, W_q, W_k))) @ w_v,
+            lambda q, k, W_q, W_k, w: sum(map(torch.tanh, _pairs(query, key, W_q, W_k))) @ w_v,
             "You take the tanh before the sum. Then the query adds the same number to every score of its row, and a "
             "softmax does not see it. Add first.",
         ),
         Mistake(
-            lambda query, key, W_q, W_k, w_v: sum(_pairs(query, key, W_q, W_k)) @ w_v,
+            lambda q, k, W_q, W_k, w: sum(_pairs(q, k, W_q, W_k)) @ w,
             "The tanh is missing. Without it a query adds the same number to the scores of all keys.",
         ),
         Mistake(
-            lambda query, key, W_q, W_k, w_v: torch.tanh(sum(_pairs(query, key, W_q, W_k)) @ w_v),
+            lambda q, k, W_q, W_k, w: torch.tanh(sum(_pairs(q, k, W_q, W_k)) @ w),
             "You take the tanh of the score, after w. It belongs to each hidden number, before w adds them up.",
         ),
         Mistake(
-            lambda query, key, W_q, W_k, w_v: (torch.tanh(sum(_pairs(query, key, W_q, W_k))) @ w_v).softmax(dim=1),
+            lambda q, k, W_q, W_k, w: (torch.tanh(sum(_pairs(q, k, W_q, W_k))) @ w).softmax(dim=1),
             "These are the weights: the scores are wanted, from before the softmax.",
         ),
         Mistake(
-            lambda query, key, W_q, W_k, w_v: (torch.tanh(sum(_pairs(query, key, W_q, W_k))) @ w_v).T,
-            "Your table is (S, L): a query is a row, a key a column.",
-        ),
-        Mistake(
-            lambda query, key, W_q, W_k, w_v: torch.tanh(math.prod(_pairs(query, key, W_q, W_k))) @ w_v,
-            "You multiply the two projections. Additive attention adds them.",
-        ),
-        Mistake(
-            lambda query, key, W_q, W_k, w_v: torch.relu(sum(_pairs(query, key, W_q, W_k))) @ w_v,
-            "You bend the sum by relu. Additive attention does it by tanh.",
-        ),
-        Mistake(
-            lambda query, key, W_q, W_k, w_v: torch.tanh(sum(_pairs(query, key, W_q, W_k))) @ w_v / len(w_v) ** 0.5,
-            "Additive attention divides by no root: the tanh keeps its numbers small as it is.",
-        ),
-        Mistake(
-            lambda query, key, W_q, W_k, w_v: torch.tanh(sum(_pairs(query, key, W_q, W_k))).sum(dim=-1),
-            "You add the hidden numbers up as they are; each has its own factor, in w_v.",
-        ),
-        Mistake(
-            lambda query, key, W_q, W_k, w_v: torch.sigmoid(sum(_pairs(query, key, W_q, W_k))) @ w_v,
-            "You bend the sum by a sigmoid. Additive attention does it by tanh.",
-        ),
-        Mistake(
-            lambda query, key, W_q, W_k, w_v: torch.tanh(sum(_pairs(query, -key, W_q, W_k))) @ w_v,
-            "You subtract the key's projection. Additive attention adds it.",
-        ),
-        Mistake(
-            lambda query, key, W_q, W_k, w_v: (query @ W_q.T) @ (key @ W_k.T).T,
+            lambda q, k, W_q, W_k, w: (q @ W_q.T) @ (k @ W_k.T).T,
             "This is the dot product of the two projections. Additive attention adds them, takes the tanh, and then "
             "the product with w_v.",
-        ),
-        Mistake(
-            lambda query, key, W_q, W_k, w_v: torch.tanh(sum(_pairs(query, key, W_q, W_k))) @ w_v / len(w_v),
-            "You take the mean over the hidden numbers. The score is their sum, each times its factor in w_v.",
         ),
     ),
 )
@@ -147,6 +113,13 @@ def _draw_a_middle_difference(generator: torch.Generator) -> tuple:
     return scorers, torch.cat([query[:2], others]), key
 
 
+def _draw_opposite_queries(generator: torch.Generator, last: bool) -> tuple:
+    """Two queries to which a product gives the same weights for the first two keys, or the last two, and no others."""
+    scorers, query, key = _draw_scorers(generator)
+    keys = torch.stack([0 * key[0], 0 * key[0], key[0], -key[0]])
+    return scorers, torch.stack([query[0], -query[0]]), keys.flip(0) if last else keys
+
+
 def _unnamed(scorer: Callable) -> Callable:
     """The scorer under a name that does not tell which it is."""
 
@@ -160,7 +133,14 @@ hears_the_query = Exercise(
     "hears_the_query",
     _hears,
     _draw_scorers,
-    edges=(_draw_a_late_difference, _draw_a_middle_difference),
+    edges=(
+        _draw_a_late_difference,
+        _draw_a_middle_difference,
+        *(
+            Edge(partial(_draw_opposite_queries, last=last), "Compare the weights of all keys.")
+            for last in (False, True)
+        ),
+    ),
     mistakes=(
         Mistake(
             lambda scorers, query, key: ~_hears(scorers, query, key),
@@ -207,10 +187,6 @@ def _is_key(scores: Tensor, lengths: Tensor) -> Tensor:
     return torch.arange(scores.shape[2]) < lengths[:, None, None]
 
 
-def _context_up_to(lengths: Tensor, scores: Tensor, value: Tensor) -> Tensor:
-    return scores.masked_fill(~_is_key(scores, lengths), -math.inf).softmax(dim=2) @ value
-
-
 context = Exercise(
     "context",
     _context,
@@ -242,40 +218,10 @@ context = Exercise(
         ),
         Mistake(
             lambda scores, lengths, value: (
-                scores.masked_fill(_is_key(scores, lengths), -math.inf).softmax(dim=2) @ value
-            ),
-            "The mask is the wrong way round: you hide the states that exist.",
-        ),
-        Mistake(
-            lambda scores, lengths, value: (
                 scores.masked_fill(~_is_key(scores, lengths), -math.inf).softmax(dim=1) @ value
             ),
             "Your softmax goes over the steps, dim 1: a state that is hidden from all of them gives NaN. Let the "
             "weights of one step sum to 1 over the states, dim 2.",
-        ),
-        Mistake(
-            lambda scores, lengths, value: (scores + ~_is_key(scores, lengths) * -math.inf).softmax(dim=2) @ value,
-            "Everything is NaN, as by 0 times −∞. Fill in −∞ by masked_fill, and do not multiply by it.",
-        ),
-        Mistake(
-            lambda scores, lengths, value: (
-                scores.masked_fill(~_is_key(scores, lengths), math.inf).softmax(dim=2) @ value
-            ),
-            "A score of +∞ makes its row NaN. What weighs nothing has a score of −∞.",
-        ),
-        Mistake(
-            lambda scores, lengths, value: _context_up_to(lengths - 1, scores, value),
-            "The last state of each row is lost. Positions count from 0, so the first one to hide is number `length`.",
-        ),
-        Mistake(
-            lambda scores, lengths, value: _context_up_to(lengths.amax().expand_as(lengths), scores, value),
-            "You cut all rows at the largest length. Each row has its own.",
-        ),
-        Mistake(
-            lambda scores, lengths, value: (
-                scores.masked_fill(~_is_key(scores, lengths), -math.inf).softmax(dim=2).sum(dim=1, keepdim=True) @ value
-            ),
-            "You add up the weights of all queries. Each query has a context of its own: (B, L, H).",
         ),
     ),
 )
@@ -285,16 +231,11 @@ def _alignment(weights: Tensor) -> Tensor:
     return torch.tensor([[max(range(len(row)), key=row.__getitem__) for row in sample] for sample in weights.tolist()])
 
 
-def _draw_weights(generator: torch.Generator, sizes: Callable = primes) -> tuple:
-    shape = sizes(generator, 3)
-    return (torch.randn(shape, generator=generator).softmax(dim=2),)
-
-
 alignment = Exercise(
     "alignment",
     _alignment,
-    _draw_weights,
-    edges=(partial(_draw_weights, sizes=ones),),
+    weights("BLS"),
+    edges=(single(weights("BLS")),),
     mistakes=(
         Mistake(
             lambda weights: weights.argmax(dim=1),
@@ -311,14 +252,6 @@ alignment = Exercise(
         Mistake(
             lambda weights: weights.max(dim=2),
             "`max` returns two tensors, the largest weights and their places. Return the places alone, as argmax does.",
-        ),
-        Mistake(
-            lambda weights: weights.argmin(dim=2),
-            "These are the places of the smallest weights.",
-        ),
-        Mistake(
-            lambda weights: weights.argmax(dim=2) + 1,
-            "Count positions from 0.",
         ),
         Mistake(
             lambda weights: weights.argmax(dim=2).float(),
@@ -371,45 +304,17 @@ def _draw_decoder(
     return step, state, max_steps
 
 
-def _decoded(
-    step: Callable,
-    state: Tensor,
-    max_steps: int,
-    *,
-    start: int = START,
-    feed: bool = True,
-    keep: bool = True,
-    pads: bool = True,
-    stops: bool = False,
-    ends: tuple[int, ...] = (END,),
-) -> Tensor:
+def _decoded(step, state, max_steps, *, feed=True, keep=True, pads=True, forgets=False) -> Tensor:
     """Greedy decoding of all rows together, or a mistaken one."""
-    token = torch.full((len(state),), start)
-    is_done, ids = torch.zeros(len(state), dtype=torch.bool), []
+    token, done, ids = torch.full((len(state),), START), torch.zeros(len(state), dtype=torch.bool), []
     for _ in range(max_steps):
         logits, following = step(token, state)
-        best = logits.argmax(dim=1)
+        best = logits.argmax(dim=1).masked_fill(done & pads, PAD)
         state = following if keep else state
         token = best if feed else token
-        ids.append(best.masked_fill(is_done & pads, PAD))
-        is_done = is_done | torch.isin(best, torch.tensor(ends))
-        if stops and is_done.all():
-            break
+        ids.append(best)
+        done = (best == END) | (done & (not forgets))
     return torch.stack(ids, dim=1)
-
-
-def _forgetful(step: Callable, state: Tensor, max_steps: int) -> Tensor:
-    token, ids = torch.full((len(state),), START), []
-    for _ in range(max_steps):
-        logits, state = step(token, state)
-        token = logits.argmax(dim=1).masked_fill(token == END, PAD)
-        ids.append(token)
-    return torch.stack(ids, dim=1)
-
-
-def _without_end(step: Callable, state: Tensor, max_steps: int) -> Tensor:
-    ids = _decoded(step, state, max_steps)
-    return ids.masked_fill(ids == END, PAD)
 
 
 greedy = Exercise(
@@ -422,7 +327,7 @@ greedy = Exercise(
             "A row goes on after its end token (2). Remember which rows have ended, and write 0 there.",
         ),
         Mistake(
-            _forgetful,
+            lambda step, state, max_steps: _decoded(step, state, max_steps, forgets=True),
             "You ask only whether the token before was 2. A row that has ended stays ended: remember it.",
         ),
         Mistake(
@@ -434,29 +339,19 @@ greedy = Exercise(
             "Each step reads the start token. After the first step it must read the token that was written last.",
         ),
         Mistake(
-            lambda step, state, max_steps: _decoded(step, state, max_steps, start=PAD),
-            "You begin with 0, the padding. Before the first token stands the start token, 1.",
-        ),
-        Mistake(
-            _without_end,
+            lambda *decoder: (ids := _decoded(*decoder)).masked_fill(ids == END, PAD),
             "The end token itself is lost: a row is padded *after* it. Mark a row as ended when its 2 has been kept.",
-        ),
-        Mistake(
-            lambda step, state, max_steps: _decoded(step, state, max_steps, ends=(PAD, END)),
-            "You take a 0 for an end. A row ends at its 2: before that, a 0 is a token like others.",
-        ),
-        Mistake(
-            lambda step, state, max_steps: _decoded(step, state, max_steps).T,
-            "Your result is (max_steps, B): a row is an answer, a column a step.",
-        ),
-        Mistake(
-            lambda step, state, max_steps: _decoded(step, state, max_steps, stops=True),
-            "You stop when every row has ended. The result has max_steps columns: after that step they hold 0.",
         ),
     ),
     edges=(
-        partial(_draw_decoder, all_end=True),
-        partial(_draw_decoder, writes_padding=True),
+        Edge(
+            partial(_draw_decoder, all_end=True),
+            "Here every row ends early. The result has max_steps columns all the same: the rest hold 0.",
+        ),
+        Edge(
+            partial(_draw_decoder, writes_padding=True),
+            "Here a row writes a 0 before its 2. You take it for an end: before the 2, a 0 is a token like others.",
+        ),
         partial(_draw_decoder, sizes=ones, max_steps=1),
     ),
 )

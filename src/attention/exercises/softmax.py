@@ -1,13 +1,12 @@
 """The exercises of chapter 4, softmax."""
 
 import math
-from collections.abc import Callable
-from functools import partial
 
 import torch
 from torch import Tensor
 
-from attention.exercises.exercise import NO_CLAMP, Edge, Exercise, Mistake, Symptom, centred, ones, primes
+from attention.exercises.draws import far, normal, single, weights
+from attention.exercises.exercise import NO_CLAMP, Edge, Exercise, Mistake, centred, primes
 
 
 def _stable_softmax(scores: Tensor) -> Tensor:
@@ -20,14 +19,13 @@ def _stable_softmax(scores: Tensor) -> Tensor:
 
 def _draw_scores(generator: torch.Generator) -> tuple:
     """Rows that lie thousands apart, and thousands from 0, each with a score of −∞."""
-    queries, keys = primes(generator, 2)
-    shifts = torch.linspace(-2e4, 2e4, queries + 1)[1:]  # the number of queries is odd, so none of them is 0
-    scores = torch.randn(queries, keys, generator=generator) + shifts[:, None]
-    hidden = torch.randint(keys, (queries, 1), generator=generator)
-    return (scores.scatter(1, hidden, -math.inf),)
+    (scores,) = normal("LS")(generator)
+    queries, keys = scores.shape
+    scores = scores + torch.linspace(-2e4, 2e4, queries + 1)[1:, None]  # the number is odd, so none of them is 0
+    return (scores.scatter(1, torch.randint(keys, (queries, 1), generator=generator), -math.inf),)
 
 
-def _draw_far_scores(generator: torch.Generator) -> tuple:
+def _draw_high_scores(generator: torch.Generator) -> tuple:
     """The same, and in each row one score lies 300 above the others: only a shift by the largest is enough."""
     (scores,) = _draw_scores(generator)
     highest = scores.argmax(dim=1, keepdim=True)
@@ -35,12 +33,12 @@ def _draw_far_scores(generator: torch.Generator) -> tuple:
 
 
 def _draw_falling_scores(generator: torch.Generator) -> tuple:
-    """Rows without −∞ whose scores fall to some 40 below the largest."""
+    """Rows without −∞ whose scores fall to some 80 below the largest."""
     queries, keys = primes(generator, 2)
-    return (torch.linspace(0, -40, keys) + torch.rand(queries, keys, generator=generator),)
+    return (torch.linspace(0, -80, keys) + torch.rand(queries, keys, generator=generator),)
 
 
-def _draw_equal_scores(generator: torch.Generator, sizes: Callable = primes) -> tuple:
+def _draw_equal_scores(generator: torch.Generator, sizes=primes) -> tuple:
     queries, keys = sizes(generator, 2)
     return (1e4 * torch.randn(queries, 1, generator=generator).expand(queries, keys).contiguous(),)
 
@@ -54,25 +52,21 @@ stable_softmax = Exercise(
     _stable_softmax,
     _draw_scores,
     edges=(
-        _draw_far_scores,
-        _draw_falling_scores,
+        Edge(
+            _draw_falling_scores,
+            "Your large weights are right, and the tiny ones are not: either you cut the scores off, or you subtract "
+            "more than the largest score, so that small exponentials are rounded.",
+        ),
+        Edge(
+            _draw_high_scores,
+            "Here one score lies 300 above the others of its row. Subtract the row's largest score, and cut none off.",
+        ),
         _draw_equal_scores,
-        partial(_draw_equal_scores, sizes=ones),
+        single(_draw_equal_scores),
     ),
     without=("PyTorch's softmax",),
     rtol=1e-5,
     atol=1e-40,  # below every float32 but 0, whose weights are exactly 0
-    symptoms=(
-        Symptom(
-            lambda found, expected: bool(5e-6 < (found.sum(dim=1) - 1).abs().max() < 0.01),
-            "Your rows do not quite sum to 1. After the shift no sum is 0, so add nothing to it.",
-        ),
-        Symptom(
-            lambda found, expected: bool(torch.isclose(found, expected, atol=1e-4).all()),
-            "Your large weights are right, and the tiny ones are not: either you cut the scores off, or you subtract "
-            "more than the largest score, so that small exponentials are rounded.",
-        ),
-    ),
     mistakes=(
         Mistake(
             lambda scores: _of(scores.exp()),
@@ -85,45 +79,14 @@ stable_softmax = Exercise(
             "Subtract each row's own largest score.",
         ),
         Mistake(
-            lambda scores: _of((scores - scores.max(dim=0).values).exp()),
-            "You subtract the largest score of each column. It is not the same number for all scores of a row, so it "
-            "does not cancel. Take the largest along a row, dim=1.",
-        ),
-        Mistake(
             lambda scores: _of((scores - scores.mean(dim=1, keepdim=True)).exp()),
             "You subtract a row's mean, or its smallest score. One score of −∞ makes both of them −∞, and the row NaN. "
-            "Subtract the largest score.",
-        ),
-        Mistake(
-            lambda scores: _of((scores - scores.median(dim=1, keepdim=True).values).exp()),
-            "This works while the scores of a row lie close together. If one lies far above the number that you "
-            "subtract, its exponential is ∞ again. Subtract the row's largest score.",
+            "Subtract the row's largest score.",
         ),
         Mistake(
             lambda scores: _of(scores.clamp(-80, 80).exp()),
             "Clamping keeps the exponentials finite, but it makes all scores beyond the bound equal. The weights "
             "depend on the differences between the scores, which are lost.",
-        ),
-        Mistake(
-            lambda scores: scores.exp() / (scores.exp().sum(dim=1, keepdim=True) + 1e-9),
-            "A small number in the denominator hides 0/0 and gives weights of 0. ∞/∞ is NaN as before.",
-        ),
-        Mistake(
-            lambda scores: _of(scores.exp()).nan_to_num(),
-            "Replacing NaN by 0 hides what went wrong: the weight of that key was ∞/∞, and it should not be 0.",
-        ),
-        Mistake(
-            lambda scores: (scores - scores.logsumexp(dim=1, keepdim=True)).exp(),
-            "This is right on paper. But the logarithm of the sum is as large as the scores and is rounded as "
-            "coarsely, and its error enters every weight. Subtract the largest score, and divide by the sum.",
-        ),
-        Mistake(
-            lambda scores: (scores - scores.max(dim=1, keepdim=True).values).exp(),
-            "The exponentials are right. Now divide each row by its sum.",
-        ),
-        Mistake(
-            lambda scores: torch.log_softmax(scores, dim=1),
-            "These are the logarithms of the weights.",
         ),
         Mistake(
             lambda scores: torch.softmax(scores, dim=0),
@@ -133,70 +96,38 @@ stable_softmax = Exercise(
 )
 
 
-def _softmax_jacobian(weights: Tensor) -> Tensor:
-    rows = []
-    for i, one in enumerate(weights):
-        rows.append(torch.stack([one * (float(i == j) - other) for j, other in enumerate(weights)]))
-    return torch.stack(rows)
-
-
-def _draw_weights(generator: torch.Generator, sizes: Callable = primes) -> tuple:
-    (keys,) = sizes(generator, 1)
-    return (torch.randn(keys, generator=generator).softmax(0),)
-
-
-def _draw_one_hot(generator: torch.Generator) -> tuple:
-    return (torch.eye(*primes(generator, 1))[0],)
+def _softmax_jacobian(w: Tensor) -> Tensor:
+    return torch.stack([torch.stack([a * (float(i == j) - b) for j, b in enumerate(w)]) for i, a in enumerate(w)])
 
 
 softmax_jacobian = Exercise(
     "softmax_jacobian",
     _softmax_jacobian,
-    _draw_weights,
-    edges=(partial(_draw_weights, sizes=ones), _draw_one_hot),
+    weights("S"),
+    edges=(single(weights("S")), lambda generator: (torch.eye(*primes(generator, 1))[0],)),
     without=("autograd", "a loop"),
     gradient=centred,
     mistakes=(
         Mistake(
-            lambda weights: torch.diag(weights),
+            lambda w: torch.diag(w),
             "This is only the first term, on the diagonal. The second is missing: the sum in the denominator depends "
             "on every score.",
         ),
         Mistake(
-            lambda weights: torch.diag(weights * (1 - weights)),
+            lambda w: torch.diag(w * (1 - w)),
             "The diagonal is right. But raising a score also lowers all other weights, so the other entries are not 0.",
         ),
         Mistake(
-            lambda weights: -torch.outer(weights, weights),
+            lambda w: -torch.outer(w, w),
             "The diagonal lacks its first term: a weight gains by its own score.",
         ),
         Mistake(
-            lambda weights: torch.outer(weights, weights) - torch.diag(weights),
-            "The sign: raising a score raises its own weight, so the diagonal is positive.",
-        ),
-        Mistake(
-            lambda weights: torch.diag(weights * (1 - weights)) - torch.outer(weights, weights),
-            "Your diagonal is α_i − 2α_i², with α_i² subtracted twice. Begin with the weights alone on the diagonal.",
-        ),
-        Mistake(
-            lambda weights: torch.outer(weights, 1 - weights),
-            "The diagonal is right. Off the diagonal you have α_i(1 − α_j), where −α_i α_j is right.",
-        ),
-        Mistake(
-            lambda weights: torch.diag(weights) - torch.outer(weights, 1 - weights),
-            "Off the diagonal your entries are −α_i(1 − α_j). There a score acts only through the sum: −α_i α_j.",
-        ),
-        Mistake(
-            lambda weights: weights * (torch.eye(len(weights)) - weights),
+            lambda w: w * (torch.eye(len(w)) - w),
             "Off the diagonal you have −α_j², where −α_i α_j is right. Multiply row i by weight i, with "
             "weights[:, None]; `weights *` multiplies the columns.",
         ),
         Mistake(
-            lambda weights: torch.eye(len(weights)) - weights,
-            "This is the derivative of ln α. Multiply each row by its weight.",
-        ),
-        Mistake(
-            lambda weights: weights * (1 - weights),
+            lambda w: w * (1 - w),
             "This is the derivative of each weight by its own score only. Return all pairs, (S, S).",
         ),
     ),
@@ -212,9 +143,7 @@ def _answer_gradient(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     return total / math.sqrt(len(query))
 
 
-def _draw_lookup(generator: torch.Generator, sizes: Callable = primes) -> tuple:
-    keys, width = sizes(generator, 2)
-    return tuple(torch.randn(shape, generator=generator) for shape in ((width,), (keys, width), (keys,)))
+_draw_lookup = normal("D", "SD", "S")
 
 
 def _draw_equal_values(generator: torch.Generator) -> tuple:
@@ -223,87 +152,43 @@ def _draw_equal_values(generator: torch.Generator) -> tuple:
 
 
 def _draw_far_lookup(generator: torch.Generator) -> tuple:
-    """Query and keys along one line: all scores are ten thousand and more, or −10⁴ and less, and far apart."""
     keys, width = primes(generator, 2)
-    line = torch.nn.functional.normalize(torch.randn(width, generator=generator), dim=0)
-    steps = 1 + torch.randperm(keys, generator=generator)
-    sign = 1 - 2 * torch.randint(2, (), generator=generator)
-    return 4e4 * keys * sign * line, steps[:, None] / keys * line, torch.randn(keys, generator=generator)
+    query, key = far(generator, 1, keys, width)
+    return 100 * query[0], key / 100, torch.randn(keys, generator=generator)
 
 
-def _pulled(query: Tensor, key: Tensor, value: Tensor, scale: float | None = None) -> Tensor:
-    """The gradient for a factor on the scores of ``scale``."""
-    scale = len(query) ** -0.5 if scale is None else scale
-    weights = (key @ query * scale).softmax(dim=0)
-    return scale * (weights * (value - weights @ value)) @ key
-
-
-def _weights(query: Tensor, key: Tensor) -> Tensor:
-    return (key @ query / math.sqrt(len(query))).softmax(dim=0)
+def _weights(q: Tensor, k: Tensor) -> Tensor:
+    return (k @ q / math.sqrt(len(q))).softmax(dim=0)
 
 
 answer_gradient = Exercise(
     "answer_gradient",
     _answer_gradient,
     _draw_lookup,
-    edges=(partial(_draw_lookup, sizes=ones), _draw_equal_values, Edge(_draw_far_lookup, NO_CLAMP)),
+    edges=(single(_draw_lookup), _draw_equal_values, Edge(_draw_far_lookup, NO_CLAMP)),
     without=("autograd",),
     mistakes=(
         Mistake(
-            lambda query, key, value: _pulled(query, key, value) * math.sqrt(len(query)),
+            lambda q, k, v: (_weights(q, k) * (v - _weights(q, k) @ v)) @ k,
             "The scores are divided by √D, and so is their derivative by the query: that factor is missing.",
         ),
         Mistake(
-            lambda query, key, value: _pulled(query, key, value) / math.sqrt(len(query)),
-            "You divide by √D once too often. It divides the scores, and then the result once.",
-        ),
-        Mistake(
-            lambda query, key, value: _pulled(query, key, value, scale=1.0) / math.sqrt(len(query)),
-            "You divide the result by √D, but not the scores.",
-        ),
-        Mistake(
-            lambda query, key, value: _pulled(query, key, value, scale=len(key) ** -0.5),
-            "Under your root is S, the number of keys. A score is a sum over D components.",
-        ),
-        Mistake(
-            lambda query, key, value: _pulled(query, key, value, scale=1 / len(query)),
-            "You divide by D, in the scores and in the result. The scores are divided by its root.",
-        ),
-        Mistake(
-            lambda query, key, value: _pulled(query, key, value, scale=1.0),
-            "This is the gradient of a lookup without the scale: divide the scores by √D, and the result too.",
-        ),
-        Mistake(
-            lambda query, key, value: _pulled(query, key, value) * math.sqrt(len(query) / len(key)),
-            "You divide the result by √S, where S is the number of keys. Divide it by √D, as you divide the scores.",
-        ),
-        Mistake(
-            lambda query, key, value: (
-                (_weights(query, key) * (1 - _weights(query, key)) * value) @ key / math.sqrt(len(query))
-            ),
+            lambda q, k, v: (_weights(q, k) * (1 - _weights(q, k)) * v) @ k / math.sqrt(len(q)),
             "α(1 − α) is the diagonal of the Jacobian. A score also acts on the weights of the other keys: the pull is "
             "α(v − o).",
         ),
         Mistake(
-            lambda query, key, value: (_weights(query, key) * value) @ key / math.sqrt(len(query)),
+            lambda q, k, v: (_weights(q, k) * v) @ k / math.sqrt(len(q)),
             "A pull contains the distance of a value from the answer. Subtract the answer from the values first.",
         ),
         Mistake(
-            lambda query, key, value: (value - _weights(query, key) @ value) @ key / math.sqrt(len(query)),
-            "The weights are missing: a key with weight 0 has no pull.",
-        ),
-        Mistake(
-            lambda query, key, value: (_weights(query, key) * (value - value.mean())) @ key / math.sqrt(len(query)),
+            lambda q, k, v: (_weights(q, k) * (v - v.mean())) @ k / math.sqrt(len(q)),
             "You subtract the plain mean of the values. Subtract their weighted mean, which is the answer.",
         ),
         Mistake(
-            lambda query, key, value: _weights(query, key) * (value - _weights(query, key) @ value),
+            lambda q, k, v: _weights(q, k) * (v - _weights(q, k) @ v),
             "These are the derivatives by the scores, (S,). The derivative by the query has one number for each "
             "component, (D,): multiply each key by its pull, and add.",
-        ),
-        Mistake(
-            lambda query, key, value: -_pulled(query, key, value),
-            "The sign: moving towards a key with a larger value raises the answer.",
         ),
     ),
 )

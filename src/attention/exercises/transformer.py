@@ -7,7 +7,8 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from attention.exercises.exercise import Exercise, Mistake, Symptom, ones, primes
+from attention.exercises.draws import normal, single
+from attention.exercises.exercise import Edge, Exercise, Mistake, primes
 
 EPS = 1e-5
 
@@ -20,18 +21,11 @@ def _rms_norm(x: Tensor, weight: Tensor) -> Tensor:
     return torch.stack(rows)
 
 
-def _draw_tokens_and_weight(generator: torch.Generator, sizes: Callable = primes) -> tuple:
-    tokens, width = sizes(generator, 2)
-    shift = 1 + torch.rand((), generator=generator)  # so that the mean matters
-    x = torch.randn(tokens, width, generator=generator) + shift
-    small = int(torch.randint(tokens, (), generator=generator))  # so that EPS matters
-    x[small] *= 0.03 / x[small].square().mean().sqrt()
-    return x, torch.randn(width, generator=generator)
-
-
-def _draw_a_token_of_zeros(generator: torch.Generator) -> tuple:
-    x, weight = _draw_tokens_and_weight(generator)
-    return torch.cat([x[:-1], 0 * x[-1:]]), weight
+def _draw_tokens(generator: torch.Generator, sizes: Callable = primes, shrink: float = 1.0) -> tuple:
+    """Tokens whose mean matters, the last one shorter by a factor."""
+    x, weight = normal("LE", "E")(generator, sizes)
+    x = x + 1 + torch.rand((), generator=generator)
+    return torch.cat([x[:-1], shrink * x[-1:] / x[-1].square().mean().sqrt()]), weight
 
 
 def _over_root(x: Tensor, square: Tensor) -> Tensor:
@@ -46,11 +40,20 @@ def _mean_square(x: Tensor, dim: int = 1) -> Tensor:
     return x.square().mean(dim=dim, keepdim=True)
 
 
+SHORT = (
+    "Here a token is short. The 1e-5 is missing or too small, or stands outside the root. F.rms_norm takes it as "
+    "eps=1e-5."
+)
+
 rms_norm = Exercise(
     "rms_norm",
     _rms_norm,
-    _draw_tokens_and_weight,
-    edges=(partial(_draw_tokens_and_weight, sizes=ones), _draw_a_token_of_zeros),
+    _draw_tokens,
+    edges=(
+        single(_draw_tokens),
+        Edge(partial(_draw_tokens, shrink=0.03), SHORT),
+        Edge(partial(_draw_tokens, shrink=0.0), SHORT),
+    ),
     mistakes=(
         Mistake(
             lambda x, weight: _over_root(_centred(x), _mean_square(_centred(x))) * weight,
@@ -69,42 +72,16 @@ rms_norm = Exercise(
             "You take the mean over the tokens. Each token is normalised by itself, over its E numbers.",
         ),
         Mistake(
-            lambda x, weight: _over_root(x, x.square().mean()) * weight,
-            "You take one mean for all tokens together. Each token has its own.",
-        ),
-        *(
-            Mistake(
-                lambda x, weight, eps=eps: x / (_mean_square(x) + eps).sqrt() * weight,
-                "The 1e-5 is missing or too small, which matters when a token is short. F.rms_norm takes it as "
-                "eps=1e-5.",
-            )
-            for eps in (0.0, torch.finfo(torch.float32).eps)
-        ),
-        Mistake(
-            lambda x, weight: x / (_mean_square(x).sqrt() + EPS) * weight,
-            "You add 1e-5 to the root. Add it to the mean of the squares, under the root.",
-        ),
-        Mistake(
-            lambda x, weight: x / (_mean_square(x) + EPS) * weight,
-            "You divide by the mean square. Divide by its root.",
-        ),
-        Mistake(
             lambda x, weight: _over_root(x, _mean_square(x)),
             "The learned weight is missing: it multiplies the normalised token, number by number.",
-        ),
-        Mistake(
-            lambda x, weight: _over_root(x * weight, _mean_square(x * weight)),
-            "You multiply by the weight before you normalise. Normalise first.",
         ),
     ),
 )
 
 
-Layer = Callable[[Tensor], Tensor]
-Cross = Callable[[Tensor, Tensor], Tensor]
-
-
-def _decoder_block(x: Tensor, memory: Tensor, norm: Layer, attend: Layer, cross: Cross, feed_forward: Layer) -> Tensor:
+def _decoder_block(
+    x: Tensor, memory: Tensor, norm: Callable, attend: Callable, cross: Callable, feed_forward: Callable
+) -> Tensor:
     rows = []
     for token, added in zip(x, attend(norm(x)), strict=True):
         token = token + added
@@ -113,18 +90,15 @@ def _decoder_block(x: Tensor, memory: Tensor, norm: Layer, attend: Layer, cross:
     return torch.stack(rows)
 
 
-def _draw_block(generator: torch.Generator, one_token: bool = False) -> tuple:
-    tokens, rows, width, hidden = primes(generator, 4)
-    tokens, rows = (1, 1) if one_token else (tokens, rows)
-    mix = torch.randn(tokens, tokens, generator=generator).softmax(dim=1)
-    up, down = torch.randn(width, hidden, generator=generator), torch.randn(hidden, width, generator=generator)
+def _draw_block(generator: torch.Generator, **fixed: int) -> tuple:
+    x, memory, mix, up, down = normal("LE", "SE", "LL", "EF", "FE", **fixed)(generator)
 
     def norm(x: Tensor) -> Tensor:
         centred = x - x.mean(dim=-1, keepdim=True)
         return centred / (centred.square().mean(dim=-1, keepdim=True) + EPS).sqrt()
 
     def attend(x: Tensor) -> Tensor:
-        return mix.to(x.dtype) @ x
+        return mix.softmax(dim=1).to(x.dtype) @ x
 
     def cross_attend(query: Tensor, memory: Tensor) -> Tensor:
         return (query @ memory.mT).softmax(dim=-1) @ memory
@@ -132,64 +106,38 @@ def _draw_block(generator: torch.Generator, one_token: bool = False) -> tuple:
     def feed_forward(x: Tensor) -> Tensor:
         return torch.tanh(x @ up.to(x.dtype)) @ down.to(x.dtype)
 
-    x, memory = 2 * torch.randn(tokens, width, generator=generator) + 1, torch.randn(rows, width, generator=generator)
-    return x, memory, norm, attend, cross_attend, feed_forward
+    return 2 * x + 1, memory, norm, attend, cross_attend, feed_forward
 
 
-def _post_norm(x: Tensor, memory: Tensor, norm: Layer, attend: Layer, cross: Cross, feed_forward: Layer) -> Tensor:
+def _post_norm(x, memory, norm, attend, cross, feed_forward):
     x = norm(x + attend(x))
     x = norm(x + cross(x, memory))
     return norm(x + feed_forward(x))
 
 
-def _onto_the_normed(
-    x: Tensor, memory: Tensor, norm: Layer, attend: Layer, cross: Cross, feed_forward: Layer
-) -> Tensor:
+def _onto_the_normed(x, memory, norm, attend, cross, feed_forward):
     x = norm(x)
     x = norm(x + attend(x))
     x = norm(x + cross(x, memory))
     return x + feed_forward(x)
 
 
-def _replacing(x: Tensor, memory: Tensor, norm: Layer, attend: Layer, cross: Cross, feed_forward: Layer) -> Tensor:
-    x = x + attend(norm(x))
-    x = cross(norm(x), memory)
-    return x + feed_forward(norm(x))
+def _with_cross(cross_step: Callable) -> Callable:
+    """The block with another step of cross-attention, made of x, the memory, the norm and the layer."""
 
+    def answer(x, memory, norm, attend, cross, feed_forward):
+        x = x + attend(norm(x))
+        x = cross_step(x, memory, norm, cross)
+        return x + feed_forward(norm(x))
 
-def _memory_first(x: Tensor, memory: Tensor, norm: Layer, attend: Layer, cross: Cross, feed_forward: Layer) -> Tensor:
-    x = x + cross(norm(x), memory)
-    x = x + attend(norm(x))
-    return x + feed_forward(norm(x))
-
-
-def _without_norm(x: Tensor, memory: Tensor, norm: Layer, attend: Layer, cross: Cross, feed_forward: Layer) -> Tensor:
-    x = x + attend(norm(x))
-    x = x + cross(x, memory)
-    return x + feed_forward(norm(x))
-
-
-def _normed_memory(x: Tensor, memory: Tensor, norm: Layer, attend: Layer, cross: Cross, feed_forward: Layer) -> Tensor:
-    x = x + attend(norm(x))
-    x = x + cross(norm(x), norm(memory))
-    return x + feed_forward(norm(x))
-
-
-def _side_by_side(x: Tensor, memory: Tensor, norm: Layer, attend: Layer, cross: Cross, feed_forward: Layer) -> Tensor:
-    x = x + attend(norm(x)) + cross(norm(x), memory)
-    return x + feed_forward(norm(x))
-
-
-def _encoder_block(x: Tensor, memory: Tensor, norm: Layer, attend: Layer, cross: Cross, feed_forward: Layer) -> Tensor:
-    x = x + attend(norm(x))
-    return x + feed_forward(norm(x))
+    return answer
 
 
 decoder_block = Exercise(
     "decoder_block",
     _decoder_block,
     _draw_block,
-    edges=(partial(_draw_block, one_token=True),),
+    edges=(partial(_draw_block, L=1, S=1),),
     mistakes=(
         Mistake(
             _post_norm,
@@ -201,28 +149,16 @@ decoder_block = Exercise(
             "You add to the normalised tokens. Normalise only what a layer reads, and add to x itself.",
         ),
         Mistake(
-            _replacing,
+            _with_cross(lambda x, memory, norm, cross: cross(norm(x), memory)),
             "What cross-attention returns takes the place of x. Add it to x, as with the other two layers.",
         ),
         Mistake(
-            _memory_first,
-            "Your cross-attention comes first. The tokens attend to each other before they ask the memory.",
-        ),
-        Mistake(
-            _without_norm,
+            _with_cross(lambda x, memory, norm, cross: x + cross(x, memory)),
             "The query of your cross-attention is the stream as it is. It needs a norm, as everything that is read.",
         ),
         Mistake(
-            _normed_memory,
+            _with_cross(lambda x, memory, norm, cross: x + cross(norm(x), norm(memory))),
             "You normalise the memory once more. The encoder has done it already.",
-        ),
-        Mistake(
-            _side_by_side,
-            "Both of your attentions read the same x. Cross-attention comes second: it reads what the first has added.",
-        ),
-        Mistake(
-            _encoder_block,
-            "The memory has no effect. Cross-attention stands between self-attention and the feed-forward layer.",
         ),
     ),
 )
@@ -241,42 +177,33 @@ def _top_p(probabilities: Tensor, p: float) -> Tensor:
 
 
 def _draw_probabilities(generator: torch.Generator) -> tuple:
-    size = 5 + primes(generator, 1)[0]
-    while True:  # until no other rule keeps the same tokens
-        probabilities = (1.5 * torch.randn(size, generator=generator)).softmax(dim=0)
-        p = 0.5 + 0.4 * torch.rand((), generator=generator).item()
-        totals = probabilities.sort(descending=True).values.cumsum(dim=0)
-        clear = (totals - p).abs().min() > 1e-4 and totals[0] < p < totals[-3]
-        as_compared = (probabilities >= p * probabilities.max()).sum() == (totals < p).sum() + 1
-        if clear and not as_compared and probabilities.argmax() < size - 1:
-            return probabilities, p
+    """Three to five tokens are needed, and the likeliest is not the last; p lies midway between two totals."""
+    likely = 0.7 ** torch.arange(5 + primes(generator, 1)[0]) * (1 + 0.1 * torch.rand((), generator=generator))
+    ranked = (likely / likely.sum()).flip(0)
+    probabilities = torch.cat([ranked[1:][torch.randperm(len(ranked) - 1, generator=generator)], ranked[:1]])
+    needed = 3 + int(torch.randint(3, (), generator=generator))
+    return probabilities, _total(probabilities, needed) - 0.5 * (likely / likely.sum())[needed - 1].item()
+
+
+def _total(probabilities: Tensor, count: int = 3) -> float:
+    return probabilities.sort(descending=True).values[:count].sum().item()
 
 
 def _draw_one_likely(generator: torch.Generator) -> tuple:
-    """Probabilities whose largest is above p by itself."""
     probabilities, _ = _draw_probabilities(generator)
-    share = 0.5 + 0.4 * torch.rand((), generator=generator).item()
-    return probabilities, share * probabilities.max().item()
+    return probabilities, 0.7 * probabilities.max().item()
 
 
 def _draw_near_a_total(generator: torch.Generator, distance: float) -> tuple:
-    """What the likeliest tokens have together lies as far below ``p`` as said."""
     probabilities, _ = _draw_probabilities(generator)
     return probabilities, _total(probabilities) + distance
 
 
 def _draw_beside_a_rounded_total(generator: torch.Generator, places: int) -> tuple:
-    """``p`` lies between what the likeliest tokens have together and that number rounded, well away from both."""
-    while True:
-        probabilities, _ = _draw_probabilities(generator)
-        total = _total(probabilities)
-        rounded = round(total, places)
-        if abs(total - rounded) > 0.2 * 10**-places:
-            return probabilities, (total + rounded) / 2
-
-
-def _total(probabilities: Tensor) -> float:
-    return probabilities.sort(descending=True).values[:3].sum().item()
+    """``p`` lies between what the likeliest token has and that number rounded."""
+    order = torch.randperm(3, generator=generator)
+    most = 0.5 + 0.3 * 10**-places
+    return torch.tensor([most, 0.3, 0.2 - 0.3 * 10**-places])[order], 0.5 + 0.15 * 10**-places
 
 
 def _draw_a_tie(generator: torch.Generator) -> tuple:
@@ -284,14 +211,9 @@ def _draw_a_tie(generator: torch.Generator) -> tuple:
     return torch.full((8,), 1 / 8), torch.randint(2, 8, (), generator=generator).item() / 8
 
 
-def _draw_an_exact_total(generator: torch.Generator) -> tuple:
-    """The two likeliest tokens have exactly ``p`` together, which float32 can hold."""
-    order = torch.randperm(5, generator=generator)
-    return torch.tensor([8, 4, 2, 1, 1])[order] / 16, 0.75
-
-
-def _draw_one_token(generator: torch.Generator) -> tuple:
-    return torch.ones(1), _draw_probabilities(generator)[1]
+def _draw_exact(generator: torch.Generator, p: float) -> tuple:
+    """The likeliest tokens have exactly ``p`` together, which float32 can hold."""
+    return torch.tensor([8, 4, 2, 1, 1])[torch.randperm(5, generator=generator)] / 16, p
 
 
 def _in_any_order_if_alike(kept: Tensor) -> Tensor:
@@ -300,20 +222,15 @@ def _in_any_order_if_alike(kept: Tensor) -> Tensor:
     return kept.detach().sort(descending=True).values if alike else kept
 
 
-def _as_likely_as_the_last(probabilities: Tensor, p: float) -> Tensor:
-    """All tokens that are at least as likely as the last one that is needed."""
-    return _kept(probabilities, probabilities >= probabilities[_likelier(probabilities) < p].min())
-
-
 def _kept(probabilities: Tensor, keep: Tensor) -> Tensor:
     """The probabilities of what is kept, which sum to 1 again."""
     kept = probabilities * keep
     return kept / kept.sum()
 
 
-def _likelier(probabilities: Tensor, *, own: bool = False, descending: bool = True) -> Tensor:
-    """For each token, what all likelier ones have together, or that and its own; with the unlikely first, likewise."""
-    values, order = probabilities.sort(descending=descending)
+def _likelier(probabilities: Tensor, own: bool = False) -> Tensor:
+    """For each token, what all likelier ones have together, or that and its own."""
+    values, order = probabilities.sort(descending=True)
     totals = values.cumsum(dim=0) - (0 if own else values)
     return torch.zeros_like(totals).scatter(0, order, totals)
 
@@ -323,17 +240,28 @@ def _not_put_back(probabilities: Tensor, p: float) -> Tensor:
     return _kept(ranked, _likelier(ranked) < p)
 
 
-def _shifted(probabilities: Tensor, p: float) -> Tensor:
-    ranked, order = probabilities.sort(descending=True)
-    beyond = ranked.cumsum(dim=0) > p
-    beyond = torch.cat([beyond[:1], beyond[:-1]])  # the first entry should be False
-    return _kept(probabilities, torch.zeros_like(beyond).scatter(0, order, ~beyond))
-
+COMPARED = "Take tokens until their probabilities reach p, compared as they are, neither rounded nor with a tolerance."
 
 top_p = Exercise(
     "top_p",
     _top_p,
     _draw_probabilities,
+    edges=(
+        Edge(_draw_one_likely, "Here the likeliest token has more than p by itself. The likeliest is always kept."),
+        *(Edge(partial(_draw_near_a_total, distance=distance), COMPARED) for distance in (1e-4, -1e-4)),
+        *(Edge(partial(_draw_beside_a_rounded_total, places=places), COMPARED) for places in (2, 4)),
+        Edge(
+            partial(_draw_exact, p=0.75),
+            "Here the sum is exactly p after two tokens. Stop as soon as it has reached p.",
+        ),
+        Edge(
+            _draw_a_tie,
+            "Here all are as likely as the last one needed. Take only as many as bring the sum to p.",
+        ),
+        Edge(partial(_draw_exact, p=1.0), "Here p is 1, and every token is needed."),
+        lambda generator: (torch.ones(1), 0.7),
+    ),
+    canonical=_in_any_order_if_alike,
     mistakes=(
         Mistake(
             lambda probabilities, p: _kept(probabilities, _likelier(probabilities, own=True) <= p),
@@ -344,57 +272,15 @@ top_p = Exercise(
             "The right tokens are kept, but their probabilities do not sum to 1. Divide by their sum.",
         ),
         Mistake(
-            lambda probabilities, p: _kept(probabilities, _likelier(probabilities, descending=False) < p),
-            "You begin with the unlikeliest token. Begin with the likeliest.",
-        ),
-        Mistake(
             lambda probabilities, p: _kept(probabilities, (probabilities.cumsum(dim=0) - probabilities) < p),
             "You add up the probabilities in the order in which they stand. Sort them first, the likeliest in front.",
         ),
-        Mistake(
-            _not_put_back,
-            "Your result is sorted: put each probability back to its own token.",
-        ),
-        Mistake(
-            lambda probabilities, p: _kept(probabilities, probabilities >= p * probabilities.max()),
-            "You compare each probability with the largest. Add them up, from the likeliest on, until the sum is p.",
-        ),
+        Mistake(_not_put_back, "Your result is sorted: put each probability back to its own token."),
         Mistake(
             lambda probabilities, p: probabilities.masked_fill(_likelier(probabilities) >= p, -math.inf).softmax(dim=0),
             "You take a softmax of probabilities. They are not scores: divide those that are kept by their sum.",
         ),
-        Mistake(
-            lambda probabilities, p: _kept(probabilities, _likelier(probabilities) <= p),
-            "Where the sum is exactly p, you take one token more. Stop as soon as it has reached p.",
-        ),
-        Mistake(
-            _as_likely_as_the_last,
-            "You keep every token that is as likely as the last one needed. Of equal ones, take only as many as bring "
-            "the sum to p.",
-        ),
-        Mistake(
-            _shifted,
-            "Where the likeliest token reaches p by itself, you keep none. The likeliest is always kept.",
-        ),
     ),
-    edges=(
-        _draw_one_likely,
-        partial(_draw_near_a_total, distance=1e-4),
-        partial(_draw_near_a_total, distance=-1e-4),
-        partial(_draw_beside_a_rounded_total, places=2),
-        partial(_draw_beside_a_rounded_total, places=4),
-        _draw_a_tie,
-        _draw_an_exact_total,
-        _draw_one_token,
-    ),
-    symptoms=(
-        Symptom(
-            lambda found, expected: (found > 0).sum().item() != (expected > 0).sum().item(),
-            "You keep too many tokens or too few. Take them until their probabilities reach p, compared as they are, "
-            "neither rounded nor with a tolerance.",
-        ),
-    ),
-    canonical=_in_any_order_if_alike,
 )
 
 
@@ -410,20 +296,11 @@ def _without_head(heads: Tensor, W_o: Tensor, head: int) -> Tensor:
     return torch.stack(rows)
 
 
-def _draw_heads(generator: torch.Generator) -> tuple:
-    count, length, width = primes(generator, 3)
-    head = 1 + int(torch.randint(count - 1, (), generator=generator))
-    W_o = torch.randn(13, count * width, generator=generator) / math.sqrt(count * width)
-    return torch.randn(count, length, width, generator=generator), W_o, head
-
-
-def _draw_heads_without_the_first(generator: torch.Generator) -> tuple:
-    heads, W_o, _ = _draw_heads(generator)
-    return heads, W_o, 0
-
-
-def _draw_the_only_head(generator: torch.Generator) -> tuple:
-    return torch.randn(1, 1, 1, generator=generator), torch.randn(1, 1, generator=generator), 0
+def _draw_heads(generator: torch.Generator, sizes: Callable = primes, first: bool = False) -> tuple:
+    (heads,) = normal("HLD")(generator, sizes)
+    width = heads.size(0) * heads.size(2)
+    W_o = torch.randn(13, width, generator=generator) / math.sqrt(width)
+    return heads, W_o, 0 if first else 1 + int(torch.randint(len(heads) - 1, (), generator=generator))
 
 
 def _joined(heads: Tensor, W_o: Tensor) -> Tensor:
@@ -434,56 +311,33 @@ def _all_but(heads: Tensor, head: int) -> Tensor:
     return heads * (torch.arange(len(heads)) != head)[:, None, None]
 
 
-def _by_its_mean(heads: Tensor, W_o: Tensor, head: int) -> Tensor:
-    mean = heads.mean(dim=1, keepdim=True).expand_as(heads)
-    return _joined(torch.where((torch.arange(len(heads)) == head)[:, None, None], mean, heads), W_o)
-
-
-def _other_columns(heads: Tensor, W_o: Tensor, head: int) -> Tensor:
-    """Without the columns that would be the head's if the heads' numbers alternated."""
-    keep = torch.arange(W_o.size(1)) % len(heads) != head
-    return _joined(heads, W_o * keep)
-
-
-BEFORE_IT = "You silence the head before it: heads are counted from 0."
-
 without_head = Exercise(
     "without_head",
     _without_head,
     _draw_heads,
+    edges=(partial(_draw_heads, first=True), single(partial(_draw_heads, first=True))),
     mistakes=(
-        Mistake(
-            lambda heads, W_o, head: _joined(heads, W_o),
-            "The head is still there.",
-        ),
         Mistake(
             lambda heads, W_o, head: _joined(heads - _all_but(heads, head), W_o),
             "You keep this head and silence all others. It is the other way round.",
         ),
         Mistake(
-            lambda heads, W_o, head: _joined(_all_but(heads, (head - 1) % len(heads)), W_o),
-            BEFORE_IT,
-        ),
-        Mistake(
-            lambda heads, W_o, head: _joined(_all_but(heads, head - 1), W_o),  # before head 0 there is none
-            BEFORE_IT,
-        ),
-        Mistake(
-            lambda heads, W_o, head: _joined(_all_but(heads, head), W_o) * len(heads) / (len(heads) - 1),
-            "You enlarge what the other heads write. They write what they wrote before.",
+            lambda heads, W_o, head: _joined(_all_but(heads, head - 1), W_o),
+            "You silence the head before it: heads are counted from 0.",
         ),
         Mistake(
             lambda heads, W_o, head: _all_but(heads, head).reshape(heads.size(1), -1) @ W_o.T,
             "You join the heads by a view: a token's row then holds numbers of other tokens. Transpose first.",
         ),
         Mistake(
-            _other_columns,
+            lambda heads, W_o, head: _joined(heads, W_o * (torch.arange(W_o.size(1)) % len(heads) != head)),
             "You take away other columns of W_o: head h has the D columns from h · D on, side by side.",
         ),
         Mistake(
-            _by_its_mean,
+            lambda heads, W_o, head: _joined(
+                _all_but(heads, head) + (heads - _all_but(heads, head)).mean(dim=1, keepdim=True), W_o
+            ),
             "You put the head's mean in its place. That is a useful test as well, but here the head writes nothing.",
         ),
     ),
-    edges=(_draw_heads_without_the_first, _draw_the_only_head),
 )
