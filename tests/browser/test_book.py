@@ -1,7 +1,9 @@
 """The built book as a whole: everything linked, found and led to."""
 
 from html.parser import HTMLParser
-from urllib.parse import unquote, urldefrag
+from urllib.parse import unquote, urldefrag, urlsplit
+
+from tools import edition
 
 from conftest import BOOK, PAGES
 
@@ -25,12 +27,13 @@ def test_every_internal_link_resolves():
     pages = {
         path: Links(path.read_text(encoding="utf-8")) for path in BOOK.rglob("*.html") if "_static" not in path.parts
     }
+    published = urlsplit(edition.site()).path + "/"  # the page for none has whole addresses
     broken = []
     for path, page in pages.items():
         for link in page.links:
             if ":" in link.split("/")[0] or link.startswith("//"):
                 continue
-            file, anchor = urldefrag(link.removeprefix("/softlookup/"))  # as the page for none has them
+            file, anchor = urldefrag(link.removeprefix(published))
             anchor = anchor.partition("?")[0]  # behind it, the state of an explorer, which has the name for its id
             target = (path.parent / unquote(file.partition("?")[0])).resolve() if file else path
             if not target.exists() or (anchor and target in pages and unquote(anchor) not in pages[target].anchors):
