@@ -186,7 +186,7 @@ def _draw_at_the_keys(generator: torch.Generator) -> tuple:
 
 def _draw_cold_line(generator: torch.Generator) -> tuple:
     """The first query is far from all keys, so that every exponential is 0; the second stands between two."""
-    return torch.tensor([3.0, 0.02]), torch.tensor([0.0, 0.05, -1.0]), *normal("S", S=3)(generator), COLD
+    return torch.tensor([6.0, 0.02]), torch.tensor([0.0, 0.05, -1.0]), *normal("S", S=3)(generator), COLD
 
 
 def _draw_hot_line(generator: torch.Generator) -> tuple:

@@ -45,7 +45,7 @@ def _draw_far_apart(generator: torch.Generator) -> tuple:
     """Largest scores that an exponential cannot hold, above 0 and below, now the one part's the larger, now not."""
     one, other = (table.double() for table in _draw_tables(generator))
     rows = torch.arange(len(one))
-    one[:, 0] += 1e6 * (-1.0) ** rows + 300 * (-1.0) ** (rows // 2)
+    one[:, 0] += 1e6 * (-1.0) ** rows + 3e3 * (-1.0) ** (rows // 2)
     other[:, 0] += 1e6 * (-1.0) ** rows
     return one, other
 
@@ -273,12 +273,12 @@ linear_recurrence = Exercise(
     _linear_recurrence,
     _draw_features,
     edges=(
-        single(_draw_features),
-        lambda generator: tuple(rows[:1] for rows in _draw_features(generator)),
         Edge(
             partial(_draw_features, scale=1e-8),
             "Here the weights are near 10⁻¹⁶. Their sum is above 0, so add nothing to it.",
         ),
+        single(_draw_features),
+        lambda generator: tuple(rows[:1] for rows in _draw_features(generator)),
     ),
     without=("a table of all pairs",),
     mistakes=(

@@ -230,6 +230,7 @@ def _draw_model(
     mask = torch.where(causal, chance < 0.8, chance < 0.1)
     mask[torch.randint(length, (), generator=generator)] = False
     past = leak * ((chance > 0.9) & ~causal).double()
+    mask[:2, -1], past[:2, -1] = False, leak  # some in every draw
 
     def model(tokens: Tensor) -> Tensor:
         query, key, value = (reads(tokens) @ matrix for matrix in matrices)
@@ -267,11 +268,6 @@ leaks = Exercise(
     _draw_model,
     edges=(
         Edge(
-            partial(_draw_model, reads=_normed),
-            "This model begins by normalising each token, which takes out a number that is added to all components, "
-            "and a factor. Put in another token altogether.",
-        ),
-        Edge(
             partial(_draw_model, reads=torch.square),
             "This model squares its tokens, so that −t does what t does. Put in another token altogether.",
         ),
@@ -283,6 +279,11 @@ leaks = Exercise(
             partial(_draw_model, leak=1e-10, writes=_faint),
             "Some leaks of this model are fainter than 10⁻²⁰. What is hidden changes by exactly 0, so compare without "
             "a tolerance, and without `isclose`.",
+        ),
+        Edge(
+            partial(_draw_model, reads=_normed, leak=1e-10),
+            "This model begins by normalising each token, which takes out a number that is added to all components, "
+            "and a factor. Put in another token altogether.",
         ),
         Edge(
             partial(_draw_model, writes=_only(-1)),

@@ -145,8 +145,8 @@ def _near(atom: int, bonds: Bonds) -> list[int]:
     return [b if a == atom else a for a, b in bonds if atom in (a, b)]
 
 
-def _multiplies(pairs: Callable, change: Callable = lambda entries: entries * TIMES) -> Callable:
-    """A greedy map in which a choice changes other entries than it should, or otherwise."""
+def _multiplies(pairs: Callable) -> Callable:
+    """A greedy map in which a choice changes other entries than it should."""
 
     def answer(table: Tensor, row_bonds: Bonds, column_bonds: Bonds) -> Tensor:
         left, columns = table.detach().clone(), torch.zeros(len(table), dtype=torch.long)
@@ -156,7 +156,7 @@ def _multiplies(pairs: Callable, change: Callable = lambda entries: entries * TI
             near = torch.zeros_like(left, dtype=torch.bool)
             for i, j in pairs(left.shape, row, column, row_bonds, column_bonds):
                 near[i, j] = True
-            left[near] = change(left[near])
+            left[near] *= TIMES
             left[row], left[:, column] = -torch.inf, -torch.inf
         return columns
 
@@ -172,15 +172,13 @@ def _rows_alone(shape: tuple, row: int, column: int, row_bonds: Bonds, column_bo
     return [(i, j) for i in _near(row, row_bonds) for j in range(shape[1])]
 
 
-def _both(shape: tuple, row: int, column: int, row_bonds: Bonds, column_bonds: Bonds) -> list[tuple[int, int]]:
-    return [(i, j) for i in _near(row, row_bonds) for j in _near(column, column_bonds)]
-
-
 def _one_way(shape: tuple, row: int, column: int, row_bonds: Bonds, column_bonds: Bonds) -> list[tuple[int, int]]:
     return [(i, j) for a, i in row_bonds if a == row for b, j in column_bonds if b == column]
 
 
-BY_90 = "A choice multiplies the entries between its neighbours by 90: a very small one stays behind."
+BY_90 = (
+    "A choice multiplies the entries between its neighbours by 90: a very small one stays behind, and nothing is added."
+)
 
 assign_with_bonds = Exercise(
     "assign_with_bonds",
@@ -208,10 +206,6 @@ assign_with_bonds = Exercise(
         Mistake(
             _multiplies(_one_way),
             "A bond (a, b) makes b a neighbour of a, and a a neighbour of b.",
-        ),
-        Mistake(
-            _multiplies(_both, lambda entries: entries + TIMES),
-            "You add 90 to the entries between the neighbours. Multiply them by it.",
         ),
     ),
 )

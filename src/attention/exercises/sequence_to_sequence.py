@@ -33,7 +33,7 @@ additive_scores = Exercise(
     without=("a loop",),
     mistakes=(
         Mistake(
-            lambda q, k, W_q, W_k, w: sum(map(torch.tanh, _pairs(query, key, W_q, W_k))) @ w_v,
+            lambda q, k, W_q, W_k, w: sum(map(torch.tanh, _pairs(q, k, W_q, W_k))) @ w,
             "You take the tanh before the sum. Then the query adds the same number to every score of its row, and a "
             "softmax does not see it. Add first.",
         ),

@@ -21,11 +21,11 @@ def _rms_norm(x: Tensor, weight: Tensor) -> Tensor:
     return torch.stack(rows)
 
 
-def _draw_tokens(generator: torch.Generator, sizes: Callable = primes, shrink: float = 1.0) -> tuple:
-    """Tokens whose mean matters, the last one shorter by a factor."""
+def _draw_tokens(generator: torch.Generator, sizes: Callable = primes, last: float = 10.0) -> tuple:
+    """Tokens whose mean matters, the last one of the length that is said."""
     x, weight = normal("LE", "E")(generator, sizes)
-    x = x + 1 + torch.rand((), generator=generator)
-    return torch.cat([x[:-1], shrink * x[-1:] / x[-1].square().mean().sqrt()]), weight
+    x = 10 * (x + 1 + torch.rand((), generator=generator))  # beside which 1e-5 is nothing
+    return torch.cat([x[:-1], last * x[-1:] / x[-1].square().mean().sqrt()]), weight
 
 
 def _over_root(x: Tensor, square: Tensor) -> Tensor:
@@ -50,9 +50,9 @@ rms_norm = Exercise(
     _rms_norm,
     _draw_tokens,
     edges=(
+        Edge(partial(_draw_tokens, last=0.03), SHORT),
+        Edge(partial(_draw_tokens, last=0.0), SHORT),
         single(_draw_tokens),
-        Edge(partial(_draw_tokens, shrink=0.03), SHORT),
-        Edge(partial(_draw_tokens, shrink=0.0), SHORT),
     ),
     mistakes=(
         Mistake(
