@@ -37,7 +37,9 @@ def without(model: Transformer, tokens: Tensor, role: str | None, attn_mask: Ten
     first, second = model.blocks
     embedded = model.embed(tokens)  # (N, L, E), which is what there would be without the first block's heads
     x, _ = first(embedded, attn_mask, is_causal=True)
-    read = {"query": x, "key": x, "value": x} | ({} if role is None else {role: embedded})
+    read = {"query": x, "key": x, "value": x}
+    if role is not None:
+        read[role] = embedded
     added, _ = second.attend(**{name: second.before_attend(each) for name, each in read.items()}, is_causal=True)
     return model.unembed(x + added)
 
