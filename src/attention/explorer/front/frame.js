@@ -13,7 +13,6 @@ function buildPanel(data, counts, state, hand) {
   read.now = (at) => Object.fromEntries(Object.keys(readers).map((name) => [name, read(name, at)]));
   read.first = (name) => read(name, state);
   read.shape = (name) => data.fields[name].shape;
-  read.kind = (name) => data.fields[name].numbers?.slice(0, 2);
   read.moves = (name) => data.fields[name].over.length; // whether a control changes it
   read.all = (name) => data.fields[name].items;
   read.small = data.group !== undefined; // one of several that stand side by side
