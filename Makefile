@@ -60,13 +60,13 @@ check: chromium ## what a change to one chapter needs: NOTEBOOK=book/06-self-att
 	@[ -f "$(NOTEBOOK)" ] || { echo "make check NOTEBOOK=book/06-self-attention.ipynb: '$(NOTEBOOK)' is no file" >&2; exit 1; }
 	$(NBVAL) "$(NOTEBOOK)" $(wildcard $(subst book/,book/more/,$(firstword $(subst -, ,$(NOTEBOOK))))-*.ipynb)
 	@$(BUILD)
-	$(PYTEST) -q tests/test_form.py tests/test_prose_numbers.py tests/test_state_links.py tests/browser/test_pages.py \
+	$(PYTEST) -q tests/notebooks/test_form.py tests/notebooks/test_prose_numbers.py tests/notebooks/test_state_links.py tests/browser/test_pages.py \
 		-n 2 -k "$(basename $(notdir $(NOTEBOOK)))"
 
 format: $(READY) ## put code and notebooks into the form that git keeps
 	$(BIN)/python -m ruff check --fix .
 	$(BIN)/python -m ruff format .
-	$(BIN)/python -m tools.form
+	$(BIN)/python -m tools.notebooks.form
 
 lint: $(READY) ## check the style of the code and of the notebooks
 	$(BIN)/python -m ruff check .
@@ -86,10 +86,10 @@ chromium: $(READY)
 	@$(BIN)/python -m tools.chromium
 
 processors: $(READY) ## the notebooks and unit tests as other processors compute them
-	$(BIN)/python -m tools.processors
+	$(BIN)/python -m tools.notebooks.processors
 
 notebooks: $(READY) ## re-execute and save the notebooks; one with NOTEBOOK=book/05-masking.ipynb
-	$(BIN)/python -m tools.notebooks $(NOTEBOOK)
+	$(BIN)/python -m tools.notebooks.execute $(NOTEBOOK)
 
 lab: $(READY) ## JupyterLab on the book
 	$(BIN)/python -m jupyter lab book
@@ -99,13 +99,13 @@ serve: book ## the built book on localhost; another port with PORT=8001
 	@$(BIN)/python -m http.server $(PORT) --bind 127.0.0.1 --directory _build/html
 
 handout: $(BOOK) ## the notebooks for a class, without solutions
-	@$(BIN)/python -m tools.handout
+	@$(BIN)/python -m tools.editions.handout
 
 pdf: chromium book ## the whole book for print; on other paper with PAPER=letter
-	@$(BIN)/python -m tools.pdf $(PAPER)
+	@$(BIN)/python -m tools.editions.pdf $(PAPER)
 
 archive: pdf ## book, notebooks and printed book in one file
-	@$(BIN)/python -m tools.archive
+	@$(BIN)/python -m tools.editions.archive
 
 package: $(READY) ## the package's wheel and source
 	rm -rf _build/dist

@@ -7,7 +7,8 @@ import os
 from pathlib import Path
 
 from nbval.plugin import IPyNbCell
-from tools.compare import differences
+
+from tools.notebooks.compare import differences
 
 
 def pytest_configure(config):

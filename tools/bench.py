@@ -35,6 +35,7 @@ ROUNDS = 5
 FRAME = 16  # milliseconds
 STEPS = 200
 EMBED_DIM, NUM_HEADS = 512, 8  # the base model of Vaswani et al. (2017)
+SHARDED = "attention.course.experiments.sharded"
 LONG = 8192  # keys
 
 # What a call adds to the peak of memory of a process that does nothing else.
@@ -153,7 +154,7 @@ def streaming() -> None:
     memory = [added_memory(names[0]) / added_memory(names[1]) for _ in range(ROUNDS)]
     columns = ["time", "time, causal", "memory"]
     show(f"Attention in blocks to the plain form, {LONG} keys", columns, {"on one thread": [*times, memory]})
-    sharded = f"-m torch.distributed.run --nproc-per-node=2 -m attention.experiments.sharded --time --length={LONG}"
+    sharded = f"-m torch.distributed.run --nproc-per-node=2 -m {SHARDED} --time --length={LONG}"
     printed = subprocess.check_output([sys.executable, *sharded.split()], text=True)
     shared = [float(re.search(r"one process's: ([\d.]+)", printed)[1])]
     show(f"Two processes to one, {LONG} keys", ["time"], {"forward pass": [shared]})

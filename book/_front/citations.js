@@ -1,5 +1,5 @@
 // A citation shows its work on a card: to a pointer that rests on it, to the keyboard's focus, and to a finger's first
-// tap; the second follows the link. The build puts the cards of a page into its template (tools/citations.py).
+// tap; the second follows the link. The build puts the cards of a page into its template (tools/site/citations.py).
 const RESTS = 150; // milliseconds
 const LEAVES = 300;
 

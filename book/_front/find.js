@@ -1,4 +1,4 @@
-// The search page: ranks the sections of PAGES (tools/sections.py) by the words that they have in common with a query
+// The search page: ranks the sections of PAGES (tools/site/sections.py) by the words that they have in common with a query
 // (Okapi BM25, a word of the title counting for more), and shows the best, each with its place in the book.
 const SHOWN = 25;
 const OFTEN = 1.6; // how much a word's further occurrences in a section count

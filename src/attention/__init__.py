@@ -1,9 +1,10 @@
 """Attention, from a dictionary to the Transformer: the package behind the Soft Lookup course."""
 
+from importlib import import_module
+
 from attention.blocks import Block, DecoderBlock, FeedForward
 from attention.cache import KeyValueCache
 from attention.contexts import DotProductAttention, LastState
-from attention.data import Vocabulary, draw_dates, draw_dictionary, ways_to_write
 from attention.devices import default_device
 from attention.efficient import linear_attention, streaming_attention
 from attention.functional import attention_weights, masked_softmax, scaled_dot_product_attention
@@ -13,7 +14,6 @@ from attention.positions import alibi_bias, alibi_slopes, rotate, rotate_heads, 
 from attention.regression import NadarayaWatson, nadaraya_watson
 from attention.sampling import next_probabilities
 from attention.seq2seq import BOS, EOS, PAD, Decoder, Encoder, Translator
-from attention.training import exact_matches, train
 from attention.transformer import Transformer
 
 __all__ = [
@@ -56,3 +56,19 @@ __all__ = [
     "ways_to_write",
     "window_mask",
 ]
+
+IN_COURSE = {
+    "Vocabulary": "data",
+    "draw_dates": "data",
+    "draw_dictionary": "data",
+    "ways_to_write": "data",
+    "exact_matches": "training",
+    "train": "training",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Hand on the names of the course that stand in ``__all__``, when they are asked for."""
+    if name in IN_COURSE:
+        return getattr(import_module(f"attention.course.{IN_COURSE[name]}"), name)
+    raise AttributeError(f"module 'attention' has no attribute {name!r}")

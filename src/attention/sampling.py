@@ -1,12 +1,14 @@
-"""How a next token is chosen.
+"""How a next token is chosen, by a module that is asked and not trained.
 
 Dimensions: … leading, V size of the vocabulary.
 """
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from attention.arguments import check_count, check_floating, check_positive, check_probability
 
@@ -47,3 +49,16 @@ def next_probabilities(
         probabilities = probabilities.masked_fill((likelier >= top_p) & (top_p < 1), 0.0)  # at 1, rounding cuts none
         probabilities = probabilities / probabilities.sum(dim=-1, keepdim=True)
     return torch.zeros_like(probabilities).scatter(-1, order, probabilities)
+
+
+@contextmanager
+def without_dropout(module: nn.Module) -> Iterator[None]:
+    """Put the module and its parts into evaluation mode, and afterwards back into the mode that each was in."""
+    training = [part for part in module.modules() if part.training]
+    for part in training:
+        part.training = False
+    try:
+        yield
+    finally:
+        for part in training:
+            part.training = True

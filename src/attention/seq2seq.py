@@ -19,9 +19,9 @@ from attention.arguments import (
     shapes,
 )
 from attention.contexts import Attention, ProjectsKeys
-from attention.evaluation import without_dropout
 from attention.masks import check_mask, padding_mask
 from attention.modules import AdditiveAttention, MultiHeadAttention
+from attention.sampling import without_dropout
 
 PAD, BOS, EOS = range(3)  # the ids of padding, of the token before every target, and of the token that ends it
 

@@ -23,12 +23,11 @@ from attention.arguments import (
 from attention.blocks import Block, FeedForward, MakeLayer
 from attention.cache import KeyValueCache
 from attention.checkpoints import read_gpt2
-from attention.evaluation import without_dropout
 from attention.functional import at_least_float32
 from attention.masks import of_heads, window_mask
 from attention.modules import Attend, ProcessHeads
 from attention.positions import alibi_bias, rotate_heads
-from attention.sampling import next_probabilities
+from attention.sampling import next_probabilities, without_dropout
 
 
 class Transformer(nn.Module):

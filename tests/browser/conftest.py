@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page
-from tools.chromium import chromium
 
 from attention.explorer import Explorer
 from attention.explorer.front import script, stylesheet
+from tools.chromium import chromium
 
 ROOT = Path(__file__).parents[2]
 BOOK = ROOT / "_build" / "html"

@@ -5,7 +5,8 @@ import zipfile
 
 import nbformat
 import pytest
-from tools import archive, edition
+
+from tools.editions import archive, edition
 
 NOTEBOOK = nbformat.v4.new_notebook(
     cells=[

@@ -3,9 +3,8 @@
 from html.parser import HTMLParser
 from urllib.parse import unquote, urldefrag, urlsplit
 
-from tools import edition
-
 from conftest import BOOK, PAGES
+from tools.editions import edition
 
 
 class Links(HTMLParser):

@@ -5,10 +5,10 @@ import re
 from html import unescape
 
 import pytest
-from tools.book_extension import light, readable, without_font_preloads
 
 from conftest import BOOK, PAGES
 from payloads import PAYLOAD, state_faults
+from tools.site.book_extension import light, readable, without_font_preloads
 
 
 def test_fonts_are_not_asked_for_ahead():

@@ -10,9 +10,9 @@ import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from tools.chromium import NAMES
 
 from conftest import ROOT
+from tools.chromium import NAMES
 
 ONE = next(filter(None, map(shutil.which, [os.environ.get("CHROMIUM", ""), *NAMES])), None)
 NOWHERE = "http://127.0.0.1:9"

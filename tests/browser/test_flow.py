@@ -6,8 +6,8 @@ import torch
 from ipywidgets import SelectionSlider, ToggleButtons
 
 from attention import causal_mask
+from attention.course.one_pass import STEPS, one_pass
 from attention.explorer import bars, explore, tokens
-from attention.one_pass import STEPS, one_pass
 
 WORDS = ["Ann", "met", "Bob", "he", "laughed"]
 X = torch.tensor([[1.0, 0, -1], [0, 0, 0], [1, 0, 1], [0, 1, 1], [0, 0, 0]])

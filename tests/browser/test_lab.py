@@ -16,11 +16,11 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import expect
-from tools.notebooks import NOTEBOOKS
 
 from conftest import ROOT, new_visit
 from explorers import READ, compare
 from payloads import payloads
+from tools.notebooks.execute import NOTEBOOKS
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}  # two wait for each other on a busy machine
 CHAPTER = ROOT / "book" / "02-scores.ipynb"

@@ -6,10 +6,10 @@ import unicodedata
 import pytest
 from bs4 import BeautifulSoup
 from pypdf import PdfReader
-from tools import edition, pdf
-from tools.edition import site
 
 from conftest import BOOK, PAGES
+from tools.editions import edition, pdf
+from tools.editions.edition import site
 
 pytestmark = pytest.mark.xdist_group("pdf")
 

@@ -8,10 +8,10 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 from bs4 import BeautifulSoup
-from tools import edition
-from tools.edition import address, site
 
 from conftest import BOOK, PAGES, ROOT, every_page
+from tools.editions import edition
+from tools.editions.edition import address, site
 
 FORM = yaml.safe_load((ROOT / ".github/ISSUE_TEMPLATE/stumbled.yml").read_text(encoding="utf-8"))
 CHAPTERS = [name for name in PAGES if re.match(r"book/\d\d-", name)]

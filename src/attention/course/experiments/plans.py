@@ -1,0 +1,81 @@
+"""Chapter 11's two plans that copy, over forty starts: ``python -m attention.course.experiments.plans --help``.
+
+A model of two blocks can copy in two ways: the first block tells each token what came before it, which the second block
+reads through its keys; or it tells a token where its symbol stood before, which the second block reads through its
+queries. The models of :mod:`attention.course.experiments.induction` learn to copy from 32 starts, and from 8 of them
+once more while no head of the first block can look one back. Then the first block's heads are kept from the second block's
+queries, keys or values.
+
+All runs together take about four minutes on one processor core.
+"""
+
+import torch
+from torch import Tensor
+
+from attention.course.experiments import induction
+from attention.course.experiments.runs import command, one_by_one, stored
+from attention.transformer import Transformer
+
+STEPS = {"learned": 300, "barred": 600}
+SEEDS = {"learned": range(32), "barred": range(8)}
+RUNS = [{"kind": kind, "seed": seed} for kind in STEPS for seed in SEEDS[kind]]
+FIRST_LOSSES = 5  # kept of each run, so that a test can repeat its beginning
+
+
+@torch.no_grad()
+def without(model: Transformer, tokens: Tensor, role: str | None, attn_mask: Tensor | None = None) -> Tensor:
+    """The logits (N, L, V) of a model whose second block sees the first block's heads in all but one of its roles.
+
+    Args:
+        model: the model, of two blocks.
+        tokens: (N, L).
+        role: ``"query"``, ``"key"`` or ``"value"``; None leaves the model whole.
+        attn_mask: of the first block, as it was trained.
+    """
+    first, second = model.blocks
+    embedded = model.embed(tokens)  # (N, L, E), which is what there would be without the first block's heads
+    x, _ = first(embedded, attn_mask, is_causal=True)
+    read = {"query": x, "key": x, "value": x}
+    if role is not None:
+        read[role] = embedded
+    added, _ = second.attend(**{name: second.before_attend(each) for name, each in read.items()}, is_causal=True)
+    return model.unembed(x + added)
+
+
+def run(device: torch.device) -> dict:
+    """All runs, one after another, saying what comes out; returns what :func:`published` does."""
+    test = induction.draw(induction.SEQUENCES, torch.Generator().manual_seed(1))
+    tokens, period = (tensor.to(device) for tensor in test)
+
+    def one(settings: dict) -> dict:
+        model, losses, _ = induction.learn(settings, device, STEPS[settings["kind"]])
+        mask = induction.bar(induction.LENGTH).to(device) if settings["kind"] == "barred" else None
+        found: dict = {"losses": losses[:FIRST_LOSSES], "without": {}}
+        for role in (None, "query", "key", "value"):
+            loss, right = induction.loss_and_share(without(model, tokens, role, mask), tokens, period)
+            if role is None:
+                found |= {"loss": loss, "right": right}
+            else:
+                found["without"][role] = loss
+        return found
+
+    return one_by_one(RUNS, one, device)
+
+
+def published() -> dict:
+    """The runs that come with the package.
+
+    Returns:
+        ``runs``: of each its settings, its first ``losses``, its ``loss`` and the share of ``right`` answers where the
+        next token can be known, and ``without``, the loss if the second block can't see the first block's heads in its
+        queries, keys or values; ``session``: where they ran, for how many seconds.
+    """
+    return stored("plans")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    command("attention.course.experiments.plans", __doc__, "plans.pt", run, arguments)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,233 @@
+"""Chapter 8's comparison of positions, over five seeds: ``python -m attention.course.experiments.positions --help``.
+
+Two tasks on random letters. *Three back*: name the letter that stood three places earlier. *After*: name the letter
+that came after the present one when it last occurred. A model of two causal layers reads 32 letters in training, and
+32, 64 and 128 in the test. Only the last 16 letters of each test sequence count, so that the longer ones ask at places
+beyond those of a training sequence.
+
+All runs together take about twelve minutes on one processor core.
+"""
+
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from attention.course.experiments.runs import command, one_by_one, stored
+from attention.masks import window_mask
+from attention.modules import MultiHeadAttention
+from attention.positions import alibi_bias, rotate_heads, sinusoidal_positions
+
+LETTERS = 10
+LENGTH = 32  # of a sequence in training
+LENGTHS = (32, 64, 128)  # in the test
+COUNTED = 16  # letters at the end of a test sequence
+SEQUENCES = 200  # in the test, of each length
+WIDTH, HEADS, LAYERS = 32, 4, 2
+BATCH, STEPS, RATE = 16, 600, 0.005
+FIRST_LOSSES = 5  # kept of each run, so that a test can repeat its beginning
+UNASKED = -100  # the answer where there is no question
+
+KINDS = ("none", "learned", "learned, moved", "sinusoidal", "rotary", "ALiBi")
+MORE_ALIBI = ("ALiBi, longer", "ALiBi, steep")  # trained twice as long; with slopes eight times as steep
+SEEDS = range(5)
+
+
+def three_back(letters: Tensor) -> Tensor:
+    """The letter three places earlier, (B, L); the first three have none."""
+    answers = torch.full_like(letters, UNASKED)
+    answers[:, 3:] = letters[:, :-3]
+    return answers
+
+
+def after(letters: Tensor) -> Tensor:
+    """The letter that followed when the present letter last occurred, (B, L); where it occurs first, there is none."""
+    answers = torch.full_like(letters, UNASKED)
+    followed = torch.full((len(letters), LETTERS), UNASKED, device=letters.device)  # by the letter after each letter
+    for place in range(letters.size(1)):
+        present = letters[:, place : place + 1]
+        answers[:, place : place + 1] = followed.gather(1, present)
+        if place + 1 < letters.size(1):
+            followed.scatter_(1, present, letters[:, place + 1 : place + 2])
+    return answers
+
+
+TASKS = {"three back": three_back, "after": after}
+RUNS = [{"task": task, "kind": kind, "seed": seed} for task in TASKS for kind in KINDS for seed in SEEDS]
+RUNS += [{"task": "three back", "kind": kind, "seed": seed} for kind in MORE_ALIBI for seed in SEEDS]
+
+
+class Block(nn.Module):
+    """Attention, then two linear layers, each added to what it was given."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self.before_attend, self.before_think = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
+        self.attend = MultiHeadAttention(WIDTH, HEADS, process_heads=rotate_heads if kind == "rotary" else None)
+        self.think = nn.Sequential(nn.Linear(WIDTH, 2 * WIDTH), nn.GELU(), nn.Linear(2 * WIDTH, WIDTH))
+
+    def forward(self, x: Tensor, **options) -> Tensor:
+        normed = self.before_attend(x)
+        x = x + self.attend(normed, normed, normed, is_causal=True, **options)[0]
+        return x + self.think(self.before_think(x))
+
+
+class Reader(nn.Module):
+    """A small causal Transformer that says one letter for each it reads.
+
+    Args:
+        kind: one of ``KINDS`` or ``MORE_ALIBI``: how it is told where a letter stands.
+    """
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self.kind = kind
+        self.letters = nn.Embedding(LETTERS, WIDTH)
+        if kind.startswith("learned"):
+            self.places = nn.Embedding(max(LENGTHS), WIDTH)
+            nn.init.normal_(self.places.weight, std=0.5)
+        self.blocks = nn.ModuleList(Block(kind) for _ in range(LAYERS))
+        self.norm, self.name = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, LETTERS)
+
+    def forward(self, letters: Tensor, positions: Tensor | None = None, window: int | None = None, **options) -> Tensor:
+        """Letters (B, L) → one score for each letter that may be the answer, (B, L, LETTERS).
+
+        Args:
+            letters: whole numbers (B, L).
+            positions: where they stand, (L,); 0, 1, 2, … when not given. ALiBi knows the distances without them.
+            window: how many letters each may look at, itself included; all before it when not given.
+            options: for each attention layer, such as ``attn_mask`` in place of a window.
+        """
+        length = letters.size(1)
+        x = self.letters(letters)
+        like = {"device": x.device, "dtype": x.dtype}
+        positions = torch.arange(length, device=x.device) if positions is None else positions
+        own = {} if window is None else {"attn_mask": window_mask(length, window, device=x.device)}
+        if self.kind.startswith("learned"):
+            x = x + self.places(positions)
+        elif self.kind == "sinusoidal":
+            x = x + sinusoidal_positions(int(positions.max()) + 1, WIDTH, **like)[positions]
+        elif self.kind == "rotary":
+            own |= {"query_positions": positions, "key_positions": positions}
+        elif self.kind.startswith("ALiBi"):
+            own["attn_bias"] = alibi_bias(HEADS, length, **like) * (8 if self.kind == "ALiBi, steep" else 1)
+        for block in self.blocks:
+            x = block(x, **own, **options)
+        return self.name(self.norm(x))
+
+
+def learn(settings: dict, device: torch.device, steps: int | None = None) -> tuple[Reader, list[float]]:
+    """Train a reader, in double precision, so that all processors come to the same.
+
+    Args:
+        settings: one of ``RUNS``.
+        device: where to train it.
+        steps: after how many of the run's steps to stop; after all when not given.
+
+    Returns:
+        the reader, and the loss of each step.
+    """
+    torch.manual_seed(settings["seed"])
+    model = Reader(settings["kind"]).double().to(device)
+    generator = torch.Generator().manual_seed(settings["seed"])
+    optimizer = torch.optim.Adam(model.parameters())
+    all_steps = 2 * STEPS if settings["kind"] == "ALiBi, longer" else STEPS
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=all_steps)
+    losses = []
+    for _ in range(steps or all_steps):
+        letters = torch.randint(LETTERS, (BATCH, LENGTH), generator=generator).to(device)
+        positions = torch.arange(LENGTH, device=device)
+        if settings["kind"] == "learned, moved":  # begin anywhere: each place is trained, those at the ends seldom
+            positions = positions + int(torch.randint(max(LENGTHS) - LENGTH + 1, (), generator=generator))
+        found = model(letters, positions)
+        answers = TASKS[settings["task"]](letters)
+        loss = cross_entropy(found.flatten(0, 1), answers.flatten(), ignore_index=UNASKED)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+        losses.append(loss.item())
+    return model, losses
+
+
+@torch.no_grad()
+def right(
+    model: Reader, task: str, length: int, *, stretch: float = 1.0, window: int | None = None, **options
+) -> float:
+    """The share of right answers at the end of sequences of this length.
+
+    Args:
+        model: the reader.
+        task: a key of ``TASKS``.
+        length: of each sequence.
+        stretch: by how much positions are pressed together, for rotary positions (Chen et al., 2023).
+        window: as in :meth:`Reader.forward`.
+        options: as there, for each attention layer.
+    """
+    device = model.name.weight.device
+    letters = torch.randint(LETTERS, (SEQUENCES, length), generator=torch.Generator().manual_seed(length)).to(device)
+    positions = torch.arange(length, device=device)
+    positions = positions / stretch if stretch != 1 else positions
+    answers = TASKS[task](letters)[:, -COUNTED:]
+    found = model(letters, positions, window, **options)[:, -COUNTED:].argmax(dim=-1)
+    return (found == answers)[answers != UNASKED].double().mean().item()
+
+
+def test(model: Reader, task: str) -> dict[str, list[float]]:
+    """The shares of right answers by length: ``right``, and in a ``window`` as long as the training's sequences.
+
+    Of rotary positions also with the positions pressed together into the trained range, ``interpolated``, and with a
+    larger base, ``NTK-aware``; both without further training.
+    """
+    shares = {
+        "right": [right(model, task, length) for length in LENGTHS],
+        "window": [right(model, task, length, window=LENGTH) for length in LENGTHS],
+    }
+    if model.kind == "rotary":
+        shares["interpolated"] = [right(model, task, length, stretch=length / LENGTH) for length in LENGTHS]
+        shares["NTK-aware"] = [_with_larger_base(model, task, length) for length in LENGTHS]
+    return shares
+
+
+def larger_base(stretch: float, dim: int, base: float = 10000.0) -> float:
+    """The base that makes the longest wavelength of a head ``stretch`` times as long and leaves the shortest alone."""
+    return base * stretch ** (dim / (dim - 2))
+
+
+def _with_larger_base(model: Reader, task: str, length: int) -> float:
+    base = larger_base(length / LENGTH, WIDTH // HEADS)
+    for block in model.blocks:
+        block.attend.process_heads = partial(rotate_heads, base=base)
+    share = right(model, task, length)
+    for block in model.blocks:
+        block.attend.process_heads = rotate_heads
+    return share
+
+
+def published() -> dict:
+    """The runs that come with the package.
+
+    Returns:
+        ``runs``: of each its settings, its first ``losses``, its last ``loss``, and what :func:`test` found;
+        ``session``: where they ran, for how many seconds.
+    """
+    return stored("positions")
+
+
+def run(device: torch.device) -> dict:
+    """All runs, one after another, saying what comes out; returns what :func:`published` does."""
+
+    def one(settings: dict) -> dict:
+        model, losses = learn(settings, device)
+        return {"losses": losses[:FIRST_LOSSES], "loss": losses[-1], **test(model, settings["task"])}
+
+    return one_by_one(RUNS, one, device)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    command("attention.course.experiments.positions", __doc__, "positions.pt", run, arguments)
+
+
+if __name__ == "__main__":
+    main()

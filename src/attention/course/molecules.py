@@ -1,0 +1,63 @@
+"""Where the atoms of a few reactions are drawn. The places were computed by RDKit: ``tools/once/molecules.py``."""
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from attention.course.reaction import atoms, element, tokenize
+
+FILE = Path(__file__).with_suffix(".json")
+CHARGES = {"+": "⁺", "-": "⁻"}
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A reaction as a picture: its atoms are counted from 0, in the order in which they are written.
+
+    Args:
+        symbols: the atoms' elements, with their charges: K of them.
+        places: (x, y) for each atom, in each molecule by itself.
+        bonds: (atom, atom, 1, 2 or 3 lines).
+        before: the reactants' atoms.
+        after: the products' atoms.
+    """
+
+    symbols: list[str]
+    places: list[list[float]]
+    bonds: list[list[int]]
+    before: list[int]
+    after: list[int]
+
+
+def drawing(line: str) -> Drawing:
+    """The picture of one of chapter 13's reactions.
+
+    Raises:
+        ValueError: its places are not known.
+
+    >>> drawing("CCCCBr.[OH-]>>CCCCO").symbols
+    ['C', 'C', 'C', 'C', 'Br', 'O⁻', 'C', 'C', 'C', 'C', 'O']
+    """
+    if line not in known():
+        raise ValueError(f"the places of {line!r} are not known; they are of {', '.join(known())}")
+    tokens = tokenize(line)
+    before, after = atoms(tokens)
+    symbols = [symbol(tokens[position]) for position in (*before, *after)]
+    numbers = range(len(symbols))
+    return Drawing(symbols, **known()[line], before=[*numbers[: len(before)]], after=[*numbers[len(before) :]])
+
+
+def symbol(token: str) -> str:
+    """An atom's element and its charge.
+
+    >>> [symbol(token) for token in ("c", "Cl", "[nH]", "[O-]", "[BH4-]", "[Na+]")]
+    ['C', 'Cl', 'N', 'O⁻', 'B⁻', 'Na⁺']
+    """
+    return element(token) + CHARGES.get(token[-2:-1], "")
+
+
+@cache
+def known() -> dict[str, dict[str, list]]:
+    """The reactions whose places are known, and these."""
+    return json.loads(FILE.read_text(encoding="utf-8"))

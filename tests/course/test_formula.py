@@ -1,0 +1,28 @@
+"""The picture of the whole formula: which chapter sees what of it."""
+
+import pytest
+
+from attention.course.formula import LIT, formula
+
+
+@pytest.mark.parametrize("chapter", LIT)
+def test_each_chapter_s_part_is_lit_and_nothing_else(chapter):
+    words = formula(chapter).words
+    lit = {box["name"] for box in words["boxes"] if box["lit"]}
+    lit |= {(arrow["from"], arrow["to"]) for arrow in words["arrows"] if arrow["lit"]}
+    assert lit == set(LIT[chapter])
+
+
+def test_the_picture_grows():
+    counts = [len(formula(chapter).words["boxes"]) for chapter in LIT]
+    assert counts == [8, 8, 8, 8, 8, 9, 10, 11, 13, 13, 13]
+
+
+def test_between_all_chapters_the_whole_formula_is_lit():
+    lit = {part for parts in LIT.values() for part in parts if isinstance(part, str)}
+    assert lit == {box["name"] for box in formula(11).words["boxes"]}
+
+
+def test_a_chapter_without_a_part_is_refused():
+    with pytest.raises(ValueError, match="chapter must be one of 1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, found 9"):
+        formula(9)

@@ -1,0 +1,755 @@
+"""Every exercise of every chapter: right answers pass, wrong ones hear why, and the inputs are really random."""
+
+import functools
+import importlib
+import itertools
+import math
+import pkgutil
+import re
+
+import nbformat
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from attention import DecoderBlock, MultiHeadAttention, exercises, masked_softmax, next_probabilities
+from attention.exercises import (
+    dictionary,
+    efficient,
+    kernel_regression,
+    masking,
+    multi_head,
+    positions,
+    reaction,
+    scaling,
+    scores,
+    self_attention,
+    sequence_to_sequence,
+    softmax,
+    transformer,
+)
+from attention.exercises.exercise import STAY_WITH_TENSORS, TRIALS, Exercise
+from tools.notebooks.execute import NOTEBOOKS
+
+CHAPTERS = [
+    importlib.import_module(f"attention.exercises.{found.name}") for found in pkgutil.iter_modules(exercises.__path__)
+]
+EXERCISES = [found for chapter in CHAPTERS for found in vars(chapter).values() if isinstance(found, Exercise)]
+CORRECT = f"correct: values and gradients, on {TRIALS} random inputs and at the edges."
+CORRECT_VALUES = f"correct: values, on {TRIALS} random inputs and at the edges."
+
+
+def tensors(arguments):
+    return [argument for argument in arguments if isinstance(argument, Tensor)]
+
+
+@functools.cache
+def differentiable(exercise):
+    """Whether the result of an exercise has a gradient; a mask has none."""
+    with torch.device("cpu"):
+        arguments = exercise.draw(torch.Generator())
+        for tensor in tensors(arguments):
+            tensor.requires_grad_(tensor.is_floating_point())
+        return exercise.specification(*arguments).requires_grad
+
+
+def correct(exercise):
+    return CORRECT if differentiable(exercise) else CORRECT_VALUES
+
+
+def slowly(exercise):
+    """The specification as an answer whose own code has no loop in it, nor anything else that an exercise forbids."""
+    return lambda *arguments: exercise.specification(*arguments)
+
+
+every_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.name)
+pytestmark = pytest.mark.usefixtures("on_the_cpu")
+
+
+# All exercises.
+
+
+@every_exercise
+def test_the_specification_is_right_whatever_the_default_device(exercise, capsys):
+    before = torch.get_rng_state()
+    with torch.device("meta"):
+        exercise.check(slowly(exercise))
+    assert capsys.readouterr().out == f"{exercise.name}: {correct(exercise)}\n"
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_every_exercise_has_a_solution_in_the_book():
+    cells = [cell for path in NOTEBOOKS for cell in nbformat.read(path, as_version=4).cells]
+    hidden = [cell for cell in cells if "solution" in cell.metadata.get("tags", [])]
+    solutions = [cell for cell in hidden if ".check(" in cell.source]  # the others work out an exercise on paper
+    printed = ["".join(output.text for output in cell.outputs) for cell in solutions]
+    assert sorted(printed) == sorted(f"{exercise.name}: {correct(exercise)}\n" for exercise in EXERCISES)
+
+
+@every_exercise
+def test_a_known_mistake_hears_its_own_hint(exercise):
+    for mistake in exercise.mistakes:
+        assert exercise.verdict(mistake.answer) == f"not yet. {mistake.hint}"
+
+
+@every_exercise
+def test_inputs_are_fresh_and_no_two_dimensions_alike(exercise):
+    draws = [exercise.draw(torch.Generator().manual_seed(seed)) for seed in range(20)]
+    assert len({tuple(tensor.shape for tensor in tensors(draw)) for draw in draws}) > 1
+    for one, other in itertools.pairwise(draws):
+        assert not any(map(torch.equal, tensors(one), tensors(other)))
+    for tensor in itertools.chain(*map(tensors, draws)):
+        assert len({*tensor.shape, 1}) == tensor.dim() + 1, "it would broadcast, and hide a mistake"
+
+
+@every_exercise
+def test_every_check_draws_random_inputs_and_all_edges(exercise):
+    seen = []
+    exercise.verdict(lambda *arguments: seen.append(tensors(arguments)[0]) or exercise.specification(*arguments))
+    assert exercise.edges
+    assert len(seen) >= TRIALS + len(exercise.edges)
+    assert not any(torch.equal(one, other) for one, other in itertools.combinations(seen[:TRIALS], 2))
+
+
+# Wrong answers, each made from the specification.
+
+
+def answering(change):
+    """What the specification returns, changed."""
+    return lambda specification: lambda *arguments: change(specification(*arguments))
+
+
+def raising(error):
+    def answer(*arguments):
+        raise error
+
+    return lambda specification: answer
+
+
+def meddling(specification):
+    def answer(*arguments):
+        result = specification(*arguments)
+        with torch.no_grad():
+            tensors(arguments)[0].add_(1.0)
+        return result
+
+    return answer
+
+
+def overwritten(specification):
+    def answer(*arguments):
+        result = specification(*arguments)
+        factor = (0 * result).exp()
+        product = result * factor
+        factor[...] = 0.0
+        return product
+
+    return answer
+
+
+def meddling_with_gradients(specification):
+    return lambda *arguments: tensors(arguments)[0].mul_(1.0) is None or specification(*arguments)
+
+
+def through_numpy(specification):
+    return lambda *arguments: specification(*(torch.from_numpy(tensor.numpy()) for tensor in tensors(arguments)))
+
+
+def nan_on_the_way(specification):
+    return lambda *arguments: specification(*arguments) + 0 * (0 * tensors(arguments)[0].nan_to_num()).sum().sqrt()
+
+
+INPUTS = r"With arguments (model, |step, |\[[a-z, ]+\], )?\(\d+,.*"
+STAY = re.escape(STAY_WITH_TENSORS)
+NUMBER = r"-?\d+\.\d{4,6}(e-\d+)?"
+SENTENCES = [
+    (answering(lambda result: None), "not attempted yet\\."),
+    (answering(lambda result: ...), "not attempted yet\\."),
+    (raising(NotImplementedError()), "not attempted yet\\."),
+    (raising(KeyError("fruit")), f"not yet\\. {INPUTS} it raises KeyError: 'fruit'"),
+    (answering(Tensor.tolist), "not yet\\. It must return a tensor, and returns list\\."),
+    (
+        answering(lambda result: result[None]),
+        f"not yet\\. {INPUTS} the result must have shape \\(\\d+,.*\\), and has \\(1, \\d+.*\\)\\.",
+    ),
+]
+SENTENCES_ON_GRADIENTS = [
+    (answering(Tensor.double), re.escape(CORRECT)),
+    (through_numpy, f"not yet\\. {INPUTS} it raises RuntimeError: .*requires grad.* {STAY}"),
+    (
+        answering(Tensor.long),
+        f"not yet\\. {INPUTS} the result must be of dtype torch.float\\d+, and is of torch.int64\\.",
+    ),
+    (
+        answering(lambda result: 1.5 * result),
+        f"not yet\\. {INPUTS} it gives {NUMBER} at \\[.*\\] where {NUMBER} is right\\.",
+    ),
+    (meddling, "not yet\\. The values are right, but it changes its input\\."),
+    (overwritten, "not yet\\. The values are right, but PyTorch cannot compute .* Change nothing in place: .*\\."),
+    (meddling_with_gradients, f"not yet\\. {INPUTS} it raises RuntimeError: .* Change nothing in place: .*\\."),
+    (
+        answering(Tensor.detach),
+        f"not yet\\. The values are right, but PyTorch cannot follow how they came about\\. {STAY}",
+    ),
+    (
+        answering(lambda result: (result + result.detach()) / 2),
+        "not yet\\. The values are right, but not their gradients: .*\\.",
+    ),
+    (nan_on_the_way, "not yet\\. The values are right, but their gradients hold NaN: .*\\."),
+]
+
+
+@every_exercise
+def test_a_wrong_answer_hears_what_is_wrong(exercise):
+    for spoil, sentence in SENTENCES + SENTENCES_ON_GRADIENTS * differentiable(exercise):
+        verdict = exercise.verdict(spoil(exercise.specification))
+        assert re.fullmatch(sentence, verdict), verdict
+
+
+def test_what_a_small_exercise_shows():
+    def vector(generator):
+        return (1 + torch.rand(3, generator=generator),)
+
+    large = Exercise("large", lambda x: 1e4 * x[0] + x[1], vector)
+    assert large.verdict(lambda x: 1e4 * x[0] + 1.05 * x[1]).startswith("correct")  # a sum of large terms is rounded
+    assert "not their gradients" in large.verdict(lambda x: 1e4 * x[0] + 1.3 * x[1])
+    above = Exercise("above", lambda x: x > 1.5, vector)
+    assert above.verdict(lambda x: ~(x <= 1.5)) == f"correct: values, on {TRIALS} random inputs."
+    tenth = Exercise("tenth", lambda x: 0 * x + 0.1, vector)
+    assert "it gives 0.100030 at [0] where 0.100000 is right" in tenth.verdict(lambda x: 0 * x + 0.10003)
+    assert "it raises NotImplementedError" in tenth.verdict(lambda x: torch.arange(3).frac())  # PyTorch's own
+
+
+@pytest.mark.filterwarnings("ignore:Converting a tensor with requires_grad=True")
+def test_a_constant_in_place_of_an_input_hears_how_to_stay_with_tensors():
+    verdict = kernel_regression.widest_bandwidth.verdict(lambda f, share: math.sqrt(-2 * math.log(share)) / f)
+    assert "not their gradients" in verdict
+    assert STAY_WITH_TENSORS in verdict
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_gradients_are_compared_where_none_are_recorded(mode):
+    with mode():
+        assert transformer.rms_norm.verdict(slowly(transformer.rms_norm)) == CORRECT
+        detached = answering(Tensor.detach)(transformer.rms_norm.specification)
+        assert "cannot follow how they came about" in transformer.rms_norm.verdict(detached)
+
+
+# What each check refuses beyond its list, and in which words; and what it accepts, though it looks different.
+
+
+def normalised(exponentials, dim=-1):
+    return exponentials / exponentials.sum(dim=dim, keepdim=True)
+
+
+def shifted(table):
+    return table - table.amax(dim=-1, keepdim=True)
+
+
+def plain(table):
+    """A softmax as it is written, whose exponentials overflow."""
+    return normalised(table.exp())
+
+
+def clamped(bound):
+    return lambda table: table.clamp(-bound, bound).softmax(dim=-1)
+
+
+def line(softmax):
+    return lambda q, k, v, T: softmax(-((q[:, None] - k) ** 2) / T) @ v
+
+
+def heads_with(softmax):
+    return lambda q, k: softmax(q @ k.mT / math.sqrt(q.size(2)))
+
+
+def gradient_with(softmax):
+    def answer(q, k, v):
+        weights = softmax(k @ q / math.sqrt(len(q)))
+        return (weights * (v - weights @ v)) @ k / math.sqrt(len(q))
+
+    return answer
+
+
+def attending_with(softmax):
+    """Self-attention and cross-attention."""
+
+    def answer(target, *source_and_maps):
+        *sources, w_q, w_k, w_v = source_and_maps
+        source = sources[0] if sources else target
+        return softmax((target @ w_q) @ (source @ w_k).T / math.sqrt(w_q.size(1))) @ (source @ w_v)
+
+    return answer
+
+
+def layer_with(softmax):
+    def answer(tokens, in_proj_weight, out_weight, heads):
+        query, key, value = (
+            part.unflatten(-1, (heads, -1)).transpose(1, 2) for part in (tokens @ in_proj_weight.T).chunk(3, dim=-1)
+        )
+        return (softmax(query @ key.mT / math.sqrt(query.size(-1))) @ value).transpose(1, 2).flatten(2) @ out_weight.T
+
+    return answer
+
+
+def context_with(weights_of):
+    """Chapter 10's context, by its weights of the scores and of which states exist."""
+    return lambda scores, lengths, value: (
+        weights_of(scores, torch.arange(scores.size(2)) < lengths[:, None, None]) @ value
+    )
+
+
+def watched(changed, differs=lambda after, before: (after != before).any(dim=1)):
+    """A leak test with its own change of a token (of the tokens and a place) and its own comparison of two runs."""
+
+    def answer(model, tokens):
+        before, columns = model(tokens), []
+        for place in range(len(tokens)):
+            one_changed = tokens.clone()
+            one_changed[place] = changed(tokens, place)
+            columns.append(differs(model(one_changed), before))
+        return torch.stack(columns, dim=1)
+
+    return answer
+
+
+def compared(differs):
+    return watched(lambda tokens, place: 0 * tokens[place], differs)
+
+
+def zeros_behind(weights_of):
+    return lambda scores, mask: weights_of(scores, mask) * mask
+
+
+def filled(number):
+    return lambda scores, mask: scores.masked_fill(~mask, number).softmax(dim=1)
+
+
+def cut_off_below(bound):
+    def answer(scores, mask):
+        visible = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+        exponentials = shifted(visible).clamp_min(-bound).exp() * mask
+        return exponentials / exponentials.sum(dim=1, keepdim=True).clamp_min(1e-38)
+
+    return answer
+
+
+def left_out_with(answer_of):
+    """Leave one out, by what the scores of all pairs, which of them are own, and the values come to."""
+
+    def answer(x, y, bandwidth):
+        scores = -((x[:, None] - x) ** 2) / (2 * bandwidth**2)
+        return answer_of(scores, torch.eye(len(x), dtype=torch.bool), y)
+
+    return answer
+
+
+def divided(divide):
+    """Chapter 9's table of kernels, divided by what is made of a row's sum."""
+
+    def answer(query, key, kernel):
+        table = kernel(query[:, None] - key)
+        return table / divide(table.sum(dim=1, keepdim=True))
+
+    return answer
+
+
+def merged_with(subtracted, divisor=lambda total: torch.where(total == 0, 1.0, total)):
+    """Two parts that are merged after a number of each row is subtracted from their largest scores."""
+
+    def answer(one, other):
+        shift = subtracted(one[:, :1], other[:, :1])
+        sums = sum((part[:, :1] - shift).exp() * part[:, 1:] for part in (one, other))
+        return sums[:, 1:] / divisor(sums[:, :1])
+
+    return answer
+
+
+def larger(one, other, low=-1e30):
+    return torch.maximum(one, other).clamp(min=low)
+
+
+def nucleus(is_needed):
+    """Top-p by its test of a token: what all likelier ones have together, p, and the probabilities in order."""
+
+    def answer(probabilities, p):
+        ranked, order = probabilities.sort(descending=True)
+        kept = ranked * is_needed(ranked.cumsum(dim=0) - ranked, p, ranked)
+        return torch.zeros_like(kept).scatter(0, order, kept / kept.sum())
+
+    return answer
+
+
+def below(likelier, p, ranked):
+    return likelier < p
+
+
+def raising_at_one(probabilities, p):
+    ranked = probabilities.sort(descending=True).values
+    (ranked.cumsum(dim=0) > p).nonzero()[0]  # an IndexError where the sum of all is not above p
+    return nucleus(below)(probabilities, p)
+
+
+def recurrence(small=0.0):
+    def answer(query, key, value):
+        table = (key[:, :, None] * value[:, None]).cumsum(dim=0)
+        return torch.einsum("td,tdv->tv", query, table) / ((query * key.cumsum(dim=0)).sum(1, keepdim=True) + small)
+
+    return answer
+
+
+def regrouped(query, key, value):
+    weights = (query @ key.T).tril()
+    return weights @ value / weights.sum(dim=1, keepdim=True)
+
+
+def hears(weights_of):
+    """Whether what is looked at of a scorer's weights, (L, S), differs between rows."""
+
+    def answer(scorers, query, key):
+        looked = [weights_of(scorer(query, key).softmax(dim=1)) for scorer in scorers]
+        return torch.tensor([not torch.allclose(rows, rows[:1].expand_as(rows), atol=1e-5) for rows in looked])
+
+    return answer
+
+
+def alibi(far=math.inf, wrong_heads=()):
+    def answer(scores):
+        H, L, S = scores.shape
+        distance = (torch.arange(S - L, S)[:, None] - torch.arange(S)).abs().clamp(max=far)
+        slopes = 2.0 ** (-8 * torch.arange(1, H + 1) / H)[:, None, None]
+        return scores - slopes * distance + 0.01 * (H in wrong_heads)
+
+    return answer
+
+
+def writing_until(ends, stops=False):
+    def answer(step, state, max_steps):
+        token, is_done = torch.ones(len(state), dtype=torch.long), torch.zeros(len(state), dtype=torch.bool)
+        ids = torch.zeros(len(state), max_steps, dtype=torch.long)
+        for column in ids.T:
+            logits, state = step(token, state)
+            token = logits.argmax(dim=1).masked_fill(is_done, 0)
+            is_done = is_done | torch.isin(token, torch.tensor(ends))
+            column.copy_(token)
+            if stops and is_done.all():
+                break
+        return ids
+
+    return answer
+
+
+def in_sorted_order(table):
+    columns = torch.full((len(table),), -1)
+    for place in table.flatten().argsort(descending=True).tolist():
+        row, column = divmod(place, table.size(1))
+        if columns[row] < 0 and column not in columns.tolist():
+            columns[row] = column
+    return columns
+
+
+def by_the_largest_sum(table):
+    """For the edges of three columns, by trying all; else as the specification."""
+    if table.size(1) != 3:
+        return reaction.assign.specification(table)
+    sums = {
+        order: sum(table[i, j] for i, j in enumerate(order)) for order in itertools.permutations(range(3), len(table))
+    }
+    return torch.tensor(max(sums, key=sums.get))
+
+
+def with_bonds(change):
+    def near(atom, bonds):
+        return [b if a == atom else a for a, b in bonds if atom in (a, b)]
+
+    def answer(table, row_bonds, column_bonds):
+        left, columns = table.detach().clone(), torch.zeros(len(table), dtype=torch.long)
+        for _ in range(len(left)):
+            row, column = divmod(left.argmax().item(), left.size(1))
+            columns[row] = column
+            for i, j in itertools.product(near(row, row_bonds), near(column, column_bonds)):
+                left[i, j] = change(left[i, j])
+            left[row], left[:, column] = -math.inf, -math.inf
+        return columns
+
+    return answer
+
+
+TEN = "Here the scores lie 10⁴ above 0"
+FOUR = (
+    (scaling.head_weights, heads_with),
+    (softmax.answer_gradient, gradient_with),
+    (self_attention.self_attention, attending_with),
+    (self_attention.cross_attention, attending_with),
+)
+REFUSED = [
+    (dictionary.weights_at, lambda s, T: plain(s / T), "subtract the largest"),
+    (
+        dictionary.weights_at,
+        lambda s, T: (s / max(T, 0.1)).exp() / (s / max(T, 0.1)).exp().sum(),
+        "temperature is 0.02",
+    ),
+    (dictionary.weights_at, lambda s, T: normalised(shifted(s / min(T, 20)).exp()), "temperature is 200"),
+    (dictionary.weights_at, lambda s, T: normalised(shifted(s.clamp(-4, 4) / T).exp()), "temperature is 200"),
+    (dictionary.lookup_on_a_line, line(plain), "subtract the largest"),
+    (dictionary.lookup_on_a_line, lambda q, k, v, T: line(plain)(q, k, v, max(T, 0.1)), "temperature is 0.02"),
+    (dictionary.lookup_on_a_line, lambda q, k, v, T: line(shifted)(q, k, v, T).exp(), "is right"),
+    (dictionary.lookup_on_a_line, lambda q, k, v, T: line(clamped(1e9))(q, k, v, min(T, 20)), "temperature is 200"),
+    *((dictionary.scores_from_weights, lambda w, low=low: w.clamp_min(low).log(), "floor") for low in (1e-3, 1e-20)),
+    *((scaling.score_spread, lambda w, low=low: w.clamp_min(low).log().std(dim=1), "") for low in (1e-4, 1e-20)),
+    *((scores.scores, lambda q, k, high=high: (q @ k.T).clamp(-high, high), "Do not clamp") for high in (50, 301)),
+    (scores.distance_scores, lambda q, k: (-0.5 * (q[:, None] - k).square().sum(2)).clamp(min=-301), "Do not clamp"),
+    *((exercise, answer(plain), TEN) for exercise, answer in FOUR),
+    *((exercise, answer(clamped(200)), TEN) for exercise, answer in FOUR),
+    (softmax.stable_softmax, lambda s: normalised(shifted(s).clamp_min(-12).exp()), "is right"),
+    (softmax.stable_softmax, lambda s: normalised(shifted(s).clamp_min(-70).exp()), "is right"),
+    (softmax.stable_softmax, lambda s: normalised((shifted(s) - 80).exp()), "tiny ones"),
+    (softmax.stable_softmax, lambda s: shifted(s).exp() / (shifted(s).exp().sum(1, keepdim=True) + 5e-5), "is right"),
+    (
+        softmax.stable_softmax,
+        lambda s: plain(s - s.masked_fill(s.isinf(), math.nan).nanmedian(1, keepdim=True).values.detach()),
+        "Subtract the row's largest score",
+    ),
+    (masking.padding, lambda n, S: torch.arange(S) < n.clamp(min=1)[:, None, None], "A length of 0"),
+    (masking.padding, lambda n, S: torch.arange(S) < n.clamp(max=S - 1)[:, None, None], "the last not"),
+    (masking.additive, lambda mask: torch.where(mask, 0.0, -1e4), "where -inf is right"),
+    (masking.safe_softmax, lambda *given: filled(-math.inf)(*given).nan_to_num(), "a visible score is NaN"),
+    (masking.safe_softmax, zeros_behind(filled(-3e6)), "Fill in −∞"),
+    (masking.safe_softmax, zeros_behind(filled(-1e9)), "Fill in −∞"),
+    *((masking.safe_softmax, cut_off_below(low), "cut none off") for low in (30, 60)),
+    (masking.leaks, watched(lambda tokens, place: -tokens[place]), "squares its tokens"),
+    (masking.leaks, watched(lambda tokens, place: tokens[place] + torch.eye(tokens.size(1))[0]), "differs in all"),
+    (masking.leaks, watched(lambda tokens, place: tokens[place - 1]), "differs from it"),
+    *((masking.leaks, watched(lambda t, i, add=add: t[i] + add), "normalising") for add in (1, 10)),
+    (masking.leaks, watched(lambda tokens, place: 3 * tokens[place]), "normalising"),
+    (masking.leaks, compared(lambda after, before: (after != before).all(dim=1)), "if *any*"),
+    (masking.leaks, compared(lambda after, before: (after != before)[:, 0]), "if *any*"),
+    (masking.leaks, compared(lambda after, before: after.sum(dim=1) != before.sum(dim=1)), "cancel in a sum"),
+    (masking.leaks, compared(lambda after, before: ~torch.isclose(after, before).all(dim=1)), "without `isclose`"),
+    (masking.leaks, compared(lambda after, before: (after - before).abs().amax(1) > 1e-15), "a tolerance"),
+    (multi_head.multi_head_attention, layer_with(plain), "largest score first"),
+    (multi_head.split_heads, lambda x, h: x.unflatten(-1, (h, -1)).transpose(1, 2).squeeze(), "must have shape"),
+    (multi_head.merge_heads, lambda x: x.transpose(1, 2).flatten(2).squeeze(), "must have shape"),
+    *((positions.with_alibi, alibi(far), "is right") for far in (8, 128)),
+    *((positions.with_alibi, alibi(wrong_heads=heads), "is right") for heads in ({1}, {2}, {64})),
+    (
+        positions.sinusoids,
+        lambda p, dim: positions.sinusoids.specification(torch.where(p == p.round(), p + 0.5, p), dim),
+        "is right",
+    ),
+    (kernel_regression.kernel_weights, divided(lambda total: total.clamp(min=0.05)), "small sum"),
+    (kernel_regression.leave_one_out, left_out_with(lambda s, own, y: s.masked_fill(own, -100).softmax(1) @ y), "far"),
+    (
+        kernel_regression.leave_one_out,
+        left_out_with(lambda s, own, y: normalised(s.exp() * ~own) @ y),
+        "one point lies far",
+    ),
+    (kernel_regression.widest_bandwidth, lambda f, share: torch.sqrt(-2 * share.clamp(max=0.6).log()) / f, "is right"),
+    *(
+        (sequence_to_sequence.context, context_with(wrong), TEN)
+        for wrong in (
+            lambda s, exists: s.masked_fill(~exists, -1e4).softmax(2),
+            lambda s, exists: s.clamp(-15, 15).masked_fill(~exists, -math.inf).softmax(2),
+            lambda s, exists: normalised(s.exp() * exists),
+        )
+    ),
+    (sequence_to_sequence.hears_the_query, hears(lambda weights: weights[:, :2]), "all keys"),
+    (sequence_to_sequence.hears_the_query, hears(lambda weights: weights[:, -2:]), "all keys"),
+    (sequence_to_sequence.hears_the_query, hears(lambda weights: weights[:2]), "is right"),
+    (sequence_to_sequence.hears_the_query, hears(lambda weights: weights[[0, -1]]), "is right"),
+    (
+        sequence_to_sequence.hears_the_query,
+        lambda scorers, q, k: torch.tensor([f.__name__ in ("inside", "outside", "product") for f in scorers]),
+        "is right",
+    ),
+    (sequence_to_sequence.greedy, writing_until((0, 2)), "You take it for an end"),
+    (transformer.rms_norm, lambda x, weight: F.rms_norm(x, x.shape[1:], weight), "missing or too small"),
+    (transformer.rms_norm, lambda x, w: F.rms_norm(x.double(), x.shape[1:], w.double()), "missing or too small"),
+    (transformer.without_head, lambda h, W, i: transformer.without_head.specification(h, W, i or 1), "it gives"),
+    (transformer.top_p, raising_at_one, "Here p is 1"),
+    (transformer.top_p, nucleus(lambda likelier, p, ranked: likelier <= p), "exactly p"),
+    *(
+        (transformer.top_p, nucleus(lambda likelier, p, ranked, n=n: likelier.round(decimals=n) < p), "neither rounded")
+        for n in (2, 4)
+    ),
+    (transformer.top_p, nucleus(lambda likelier, p, r: r >= r[likelier < p].min()), "as likely as the last"),
+    (transformer.top_p, nucleus(lambda likelier, p, ranked: likelier + ranked <= max(p, ranked[0])), "one token too"),
+    (efficient.merged_answer, merged_with(lambda one, other: 0.0), "left the range"),
+    (efficient.merged_answer, merged_with(functools.partial(larger, low=-500)), "left the range"),
+    (efficient.merged_answer, merged_with(lambda one, other: one.clamp(min=-1e30)), "left the range"),
+    (efficient.merged_answer, merged_with(torch.maximum), "−∞ − (−∞)"),
+    (efficient.merged_answer, merged_with(larger, lambda total: total), "0 / 0"),
+    (efficient.merged_answer, lambda *parts: merged_with(torch.maximum)(*parts).nan_to_num(), "hold NaN"),
+    (efficient.linear_recurrence, regrouped, "Now find them without a table of all pairs"),
+    (efficient.linear_recurrence, recurrence(1e-6), "add nothing"),
+    (reaction.assign, by_the_largest_sum, "The largest sum is not asked for"),
+    *((reaction.assign_with_bonds, with_bonds(lambda s, by=by: s * by), "is right") for by in (80, 100)),
+]
+
+
+@pytest.mark.parametrize(
+    ("exercise", "answer", "words"), REFUSED, ids=[f"{one.name}-{words}" for one, _, words in REFUSED]
+)
+def test_a_check_refuses(exercise, answer, words):
+    for _ in range(3):
+        verdict = exercise.verdict(answer)
+        assert verdict.startswith("not yet.")
+        assert words in verdict
+
+
+def by_covariance(q, k, v):
+    weights = (k @ q / math.sqrt(len(q))).softmax(dim=0)
+    return ((weights * v) @ k - (weights @ v) * (weights @ k)) / math.sqrt(len(q))
+
+
+def by_the_distance(query, key, i, j):
+    """Only the keys are turned, once for each query."""
+    turned = positions.rotary_scores.specification
+    return torch.cat([turned(row[None], key, torch.zeros(1), j - at) for row, at in zip(query, i, strict=True)])
+
+
+ACCEPTED = [
+    *(
+        (exercise, lambda w, *v, exercise=exercise: exercise.specification(normalised(w), *v))
+        for exercise in (scaling.effective_keys, scaling.score_spread, dictionary.scores_from_weights)
+    ),
+    (dictionary.soft_lookup, lambda w, v: (normalised(w)[:, None] * v).sum(0)),
+    (dictionary.scores_from_weights, lambda w: torch.cat([w[:-1], 1 - w[:-1].sum(0, keepdim=True)]).log()),
+    (dictionary.scores_from_weights, lambda w: w.log() + 300),
+    (dictionary.weights_at, lambda s, T: normalised(shifted(s / T).exp())),
+    (scores.scores, lambda q, k: (q[:, None] * k).sum(dim=2)),
+    (scores.distance_scores, lambda q, k: -0.5 * (q[:, None] - k).norm(dim=2).square()),
+    *((exercise, answer(lambda s: plain(shifted(s)))) for exercise, answer in FOUR),
+    *((exercise, answer(lambda s: s.log_softmax(dim=-1).exp())) for exercise, answer in FOUR),
+    (self_attention.self_attention, lambda x, q, k, v: F.scaled_dot_product_attention(x @ q, x @ k, x @ v)),
+    (softmax.stable_softmax, lambda s: plain(shifted(s.double()))),
+    (softmax.answer_gradient, by_covariance),
+    (masking.safe_softmax, cut_off_below(math.inf)),
+    *(
+        (masking.leaks, watched(lambda t, i, f=f: f(t[i])))
+        for f in (torch.zeros_like, torch.ones_like, torch.randn_like)
+    ),
+    (multi_head.split_heads, lambda tensor, heads: torch.stack(tensor.chunk(heads, dim=-1), dim=1)),
+    (multi_head.merge_heads, lambda heads: torch.cat(heads.unbind(1), dim=-1)),
+    (multi_head.contributions, lambda h, W: torch.einsum("hld,phd->hlp", h, W.unflatten(1, (len(h), -1)))),
+    (positions.rotary_scores, by_the_distance),
+    (kernel_regression.leave_one_out, left_out_with(lambda s, own, y: y @ s.masked_fill(own, -math.inf).softmax(0))),
+    (kernel_regression.kernel_weights, divided(lambda total: total.clamp(min=1e-30))),
+    (sequence_to_sequence.context, context_with(lambda s, exists: s.masked_fill(~exists, -1e9).softmax(2))),
+    (sequence_to_sequence.greedy, writing_until((2,), stops=True)),
+    (transformer.top_p, lambda probabilities, p: nucleus(below)(probabilities.flip(0), p).flip(0)),
+    (efficient.merged_answer, merged_with(larger, lambda total: total + 1e-12)),
+    (efficient.grouped_attention, lambda *h: F.scaled_dot_product_attention(*(x[None] for x in h), enable_gqa=True)[0]),
+    (efficient.linear_recurrence, recurrence()),
+    (reaction.assign, in_sorted_order),
+    (reaction.assign_with_bonds, with_bonds(lambda share: share * 90)),
+]
+
+
+@pytest.mark.parametrize(("exercise", "answer"), ACCEPTED, ids=[exercise.name for exercise, _ in ACCEPTED])
+def test_a_check_accepts(exercise, answer):
+    assert {exercise.verdict(answer) for _ in range(3)} == {correct(exercise)}
+
+
+# What an exercise forbids is found by what is used, not by what it is called.
+
+
+def by_a_while_loop(weights, values):
+    total, index = 0 * values[0], 0
+    while index < len(weights):
+        total = total + weights[index] * values[index]
+        index += 1
+    return total
+
+
+def multiplied(weights, values):
+    return weights @ values
+
+
+def rows_added(rows):
+    return rows.sum(dim=0)
+
+
+def dot(weights, values):
+    map = weights[:, None] * values
+    return rows_added(map)
+
+
+another_name = torch.softmax
+same_product = torch.mv
+FORBIDDEN = [
+    (dictionary.soft_lookup, lambda w, v: torch.stack([a * b for a, b in zip(w, v, strict=True)]).sum(0)),
+    (dictionary.soft_lookup, by_a_while_loop),
+    (dictionary.soft_lookup, lambda w, v: functools.reduce(torch.add, (w[:, None] * v).unbind())),
+    (dictionary.soft_lookup, lambda w, v: multiplied(w, v)),
+    (dictionary.soft_lookup, torch.matmul),
+    (dictionary.soft_lookup, lambda w, v: torch.einsum("s,sd->d", w, v)),
+    (dictionary.soft_lookup, lambda w, v: same_product(v.T, w)),
+    (dictionary.weights_at, lambda s, T: another_name(s / T, 0)),
+    (dictionary.weights_at, lambda s, T: masked_softmax(s / T)),
+    (dictionary.weights_at, lambda s, T: (s / T).softmax(0)),
+    (scaling.effective_keys, lambda w: torch.special.entr(w).sum(dim=1).exp()),
+    (
+        softmax.answer_gradient,
+        lambda q, k, v: torch.autograd.grad((k @ q / len(q) ** 0.5).softmax(0) @ v, q, create_graph=True)[0],
+    ),
+]
+
+
+@pytest.mark.parametrize(("exercise", "answer"), FORBIDDEN)
+def test_what_an_exercise_forbids_is_told(exercise, answer):
+    assert "The values are right. Now find them without" in exercise.verdict(answer)
+
+
+def test_what_a_reader_calls_a_variable_or_a_helper_does_not_matter():
+    assert dictionary.soft_lookup.verdict(dot) == CORRECT
+    assert dictionary.soft_lookup.verdict(lambda weights, values: dot(weights, values)) == CORRECT
+
+
+# Chapter 11's exercises ask for what PyTorch and the package compute.
+
+
+def random_numbers(seed, *shape):
+    return torch.randn(shape, generator=torch.Generator("cpu").manual_seed(seed), dtype=torch.float64, device="cpu")
+
+
+def test_rms_norm_is_pytorch_s():
+    x, weight = random_numbers(0, 5, 7), random_numbers(1, 7)
+    assert_close(transformer.rms_norm.specification(x, weight), F.rms_norm(x, (7,), weight, eps=1e-5))
+
+
+def test_the_decoder_block_is_the_package_s():
+    block = DecoderBlock(embed_dim=6, num_heads=2, norm_layer=lambda E: nn.LayerNorm(E, elementwise_affine=False))
+    block = block.to("cpu", torch.float64)
+    x, memory = random_numbers(0, 1, 5, 6), random_numbers(1, 1, 7, 6)
+
+    def attend(tokens):
+        return block.attend(tokens[None], tokens[None], tokens[None], is_causal=True)[0][0]
+
+    def cross_attend(query, memory):
+        return block.cross_attend(query[None], memory[None], memory[None])[0][0]
+
+    layers = block.before_attend, attend, cross_attend, block.feed_forward
+    expected, _ = block(x, memory, is_causal=True)
+    assert_close(transformer.decoder_block.specification(x[0], memory[0], *layers), expected[0])
+
+
+def test_top_p_is_the_package_s():
+    for seed in range(5):
+        probabilities, p = transformer.top_p.draw(torch.Generator("cpu").manual_seed(seed))
+        found = transformer.top_p.specification(probabilities, p)
+        assert_close(found, next_probabilities(probabilities.log(), top_p=p))
+
+
+def test_a_head_is_taken_away_as_by_an_empty_mask():
+    layer = MultiHeadAttention(embed_dim=6, num_heads=3).to("cpu", torch.float64)  # its bias is 0
+    x = random_numbers(0, 1, 5, 6)
+    _, weights = layer(x, x, x, need_weights=True)
+    heads = weights[0] @ layer.v_proj(x)[0].unflatten(1, (3, 2)).transpose(0, 1)  # (H, T, D)
+    for head in range(3):
+        mask = torch.ones(1, 3, 5, 5, dtype=torch.bool, device="cpu")
+        mask[:, head] = False
+        silenced, _ = layer(x, x, x, mask)
+        assert_close(transformer.without_head.specification(heads, layer.out_proj.weight, head), silenced[0])

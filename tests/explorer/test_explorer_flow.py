@@ -1,0 +1,178 @@
+"""Flows of matrices, buttons for options, and sliders that play by themselves: what Python makes of them."""
+
+import re
+
+import pytest
+import torch
+from ipywidgets import Dropdown, SelectionSlider, ToggleButtons
+from numpy.testing import assert_allclose, assert_array_equal
+
+from attention import attention_weights, causal_mask
+from attention.course.one_pass import STEPS, one_pass
+from attention.explorer import Station, bars, choice, explore, flow, tokens
+
+WORDS = ["Ann", "met", "Bob"]
+X = torch.tensor([[1.0, 0.0], [0.0, 0.0], [1.0, 2.0]])
+W = torch.tensor([[1.0, -1.0], [0.5, 1.0]])
+
+
+def stations(**changed):
+    query = Station("Q", X, color="query")
+    key = Station("K", X @ W, "X W_k", color="key", step=0)
+    scores = Station("scores", X @ (X @ W).T, **{"operation": "QKᵀ", "sources": {"Q": "i:", "K": "j:"}} | changed)
+    return [[query, key], [scores]]
+
+
+def moved(step=0, word=0):
+    return flow(stations(), rows=WORDS, step=step, query=word, control="step", query_control="word")
+
+
+# ------------------------------------------------------------------------------------------------ flow
+
+
+def test_a_flow_keeps_its_matrices_and_who_is_made_of_what():
+    panel = flow(stations(mask=causal_mask(3), columns=WORDS), rows=WORDS)
+    assert_array_equal(panel.numbers["1_values"], X @ W)
+    assert_array_equal(panel.numbers["2_mask"], causal_mask(3))
+    query, key, scores = panel.words["stations"]
+    assert scores["sources"] == [[0, "i:"], [1, "j:"]]
+    assert [station["step"] for station in (query, key, scores)] == [0, 0, 1]
+    assert [station["line"] for station in (query, key, scores)] == [0, 0, 1]
+    assert [station["whole"] for station in (query, key, scores)] == [False, True, False]  # all keys meet one query
+    assert (query["rows"], query["columns"], scores["columns"]) == (WORDS, ["", ""], WORDS)
+    assert (panel.words["step"], panel.words["steps"], panel.words["queries"]) == (1, 2, 3)
+
+
+def test_each_matrix_has_a_scale_of_its_own_for_all_states():
+    limits = explore(moved, step=(0, 1), word=(0, 2)).widget.payload["panels"][0]["fields"]["limits"]["items"]
+    numbers = [X, X @ W, X @ (X @ W).T]
+    assert limits == [
+        [[0.0 if matrix.min() >= 0 else -matrix.abs().max().item(), matrix.abs().max().item()] for matrix in numbers]
+    ]
+
+
+BAD_FLOWS = {
+    "nothing": (lambda: flow([]), ValueError, "found none"),
+    "a name twice": (lambda: flow([[Station("x", X), Station("x", X)]]), ValueError, "found x, x"),
+    "a source that is not there": (lambda: flow(stations(sources={"V": "i:"})), ValueError, "made from 'V'"),
+    "a part that is not there": (lambda: flow(stations(sources={"Q": "i"})), ValueError, "takes a part of 'Q'"),
+    "a list": (lambda: flow([[Station("x", [1.0])]]), ValueError, "values of x must be a matrix"),
+    "labels that do not fit": (lambda: flow(stations(), rows=["Ann"]), ValueError, "rows of Q must be 3 labels"),
+    "columns that do not fit": (lambda: flow(stations(columns=["a"])), ValueError, "columns of scores must be 3"),
+    "a mask of numbers": (lambda: flow(stations(mask=X)), TypeError, "mask must be boolean"),
+    "a colour": (lambda: flow(stations(color="red")), ValueError, "the colour of station 'scores'"),
+    "a step too far": (lambda: flow(stations(), step=2), ValueError, "step must lie between 0 and 1, found 2"),
+    "a row too far": (lambda: flow(stations(), query=3), ValueError, "query must lie between 0 and 2, found 3"),
+}
+
+
+@pytest.mark.parametrize(("call", "error", "message"), BAD_FLOWS.values(), ids=list(BAD_FLOWS))
+def test_bad_flows_are_told_what_was_found(call, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        call()
+
+
+def test_controls_that_a_flow_sets_have_a_state_for_each_step_and_row():
+    with pytest.raises(ValueError, match="choosing a step sets the control 'step': it must have 2 states"):
+        explore(moved, step=[0], word=(0, 2))
+    with pytest.raises(ValueError, match="choosing a query sets the control 'word': it must have 3 states"):
+        explore(moved, step=(0, 1), word=(0, 1))
+
+
+def test_without_scripts_each_matrix_is_a_table():
+    html = explore(lambda: flow(stations(), rows=WORDS, caption="One pass"))._repr_mimebundle_()["text/html"]
+    assert html.count('<table class="flow plain">') == 3
+    assert "<p>One pass</p>" in html
+    assert "<caption>scores = QKᵀ</caption>" in html
+    cells = [float(number) for number in re.findall(r'data-value="([^"]*)"', html)]
+    assert_allclose(cells, torch.cat([X.ravel(), (X @ W).ravel(), (X @ (X @ W).T).ravel()]))
+
+
+# ------------------------------------------------------------------------------------------------ one pass
+
+
+def numbers_of(panel):
+    return {station["name"]: panel.numbers[f"{k}_values"] for k, station in enumerate(panel.words["stations"])}
+
+
+@pytest.mark.usefixtures("on_the_cpu")
+@pytest.mark.parametrize("mask", [None, causal_mask(3)])
+def test_one_pass_has_the_numbers_of_attention(mask):
+    torch.manual_seed(0)
+    W_q, W_k, W_v = torch.randn(2, 5), torch.randn(2, 5), torch.randn(2, 4)
+    found = numbers_of(one_pass(X, W_q, W_k, W_v, WORDS, mask=mask))
+    assert list(found) == list(STEPS)
+    weights = attention_weights(X @ W_q, X @ W_k, mask)
+    assert_allclose(found["weights"], weights, rtol=1e-6)
+    assert_allclose(found["output"], weights @ (X @ W_v), rtol=1e-6)
+    assert_allclose(found["scores"], (X @ W_q) @ (X @ W_k).T / 5**0.5, rtol=1e-6)
+
+
+def told(step, query, mask=None):
+    return one_pass(X, W, W, X.T @ X, WORDS, step=step, query=query, mask=mask).words["caption"]
+
+
+def test_one_pass_says_which_number_is_the_largest():
+    weights = attention_weights(X @ W, X @ W)[2]
+    assert told("weights", "Bob").endswith(f"the largest weight, {weights[2]:.2f}, belongs to Bob.")
+    assert told("weights", "met").endswith("each weight is 0.33.")
+    assert told("scores", "Ann", causal_mask(3)).endswith("the largest score, 1.41, belongs to Ann.")
+    assert len({told(step, "Bob") for step in STEPS}) == len(STEPS)
+    for step in ("scores", "weights"):
+        assert told(step, "Ann", causal_mask(3, offset=-1)).endswith("as no token is seen.")
+
+
+def test_one_pass_refuses_steps_and_words_that_there_are_not():
+    with pytest.raises(ValueError, match="step must be one of X, Q, K, V, scores, weights, output, found 'Y'"):
+        told("Y", "Bob")
+    with pytest.raises(ValueError, match="query must be one of Ann, met, Bob, found 'Eve'"):
+        told("X", "Eve")
+
+
+# ------------------------------------------------------------------------------------------------ buttons and players
+
+
+def payload_of(control):
+    explorer = explore(lambda way: bars([len(way)]), way=control)
+    return explorer.widget.payload["controls"][0]
+
+
+def test_toggle_buttons_are_a_list_that_is_drawn_as_buttons():
+    options = ["when", "where"]
+    buttons, dropdown = payload_of(ToggleButtons(options=options)), payload_of(Dropdown(options=options))
+    assert buttons == dropdown | {"look": "buttons"}
+
+
+def test_a_slider_that_plays_is_named():
+    explorer = explore(lambda step: bars([step]), play="step", step=(0, 3))
+    assert explorer.widget.payload["play"] == "step"
+    assert "play" not in explore(lambda step: bars([step]), step=(0, 3)).widget.payload
+
+
+def test_only_a_slider_plays_and_no_answer_is_given_away():
+    with pytest.raises(ValueError, match="play must name a slider, found 'on'; there is size"):
+        explore(lambda on, size: bars([size * on]), play="on", on=False, size=(0, 3))
+    with pytest.raises(ValueError, match="play must name a slider, found 'size'; there is none"):
+        explore(lambda size: bars([size]), play="size", size=[1, 2])
+    question = choice("Is it larger?", ["yes", "no"], lambda panel: int(panel.numbers["values"][0] < 2))
+    with pytest.raises(ValueError, match="play='size' would tell the answer of predict"):
+        explore(lambda size: bars([size]), play="size", predict=question, size=(0, 3))
+
+
+def test_a_question_may_be_asked_by_buttons():
+    def ask(question="when"):
+        return tokens(torch.eye(2, 3), ["when", "who"], WORDS, rows=1, chosen=["when", "who"].index(question))
+
+    explorer = explore(ask, question=ToggleButtons(options=["when", "who"]))
+    explorer.state = {"question": "who"}
+    assert explorer.state == {"question": "who"}
+
+
+def test_steps_of_one_pass_are_a_slider_s():
+    def walk(step="output", word="met"):
+        names = {"control": "step", "query_control": "word"}
+        return one_pass(X, W, W, W, WORDS, step=step, query=word, **names)
+
+    explorer = explore(walk, step=SelectionSlider(options=STEPS, value="output"), word=WORDS)
+    assert explorer.state == {"step": "output", "word": "met"}
+    assert len(repr(explorer.widget.payload)) < 8000

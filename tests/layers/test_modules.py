@@ -1,0 +1,943 @@
+"""The layers against PyTorch's module, against a slow loop, and each against itself by another road."""
+
+import contextlib
+import functools
+import itertools
+import math
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.nn import functional
+from torch.testing import assert_close
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from attention import (
+    AdditiveAttention,
+    Block,
+    DecoderBlock,
+    MultiHeadAttention,
+    causal_mask,
+    padding_mask,
+    rotate_heads,
+)
+from attention.modules import made_like
+from refusals import HERE, mistakes, refuses
+
+TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-6, torch.float16: 1e-2, torch.bfloat16: 5e-2}
+DEVICES = ["meta", *(["cuda"] if torch.cuda.is_available() else [])]
+SIZES = st.lists(st.sampled_from([1, 2, 3, 5, 7, 11]), min_size=5, max_size=5, unique=True)
+SEEDS = st.integers(0, 2**32 - 1)
+
+assert_equal = functools.partial(assert_close, rtol=0, atol=0)
+both_paths = pytest.mark.parametrize("need_weights", [False, True])
+
+
+def assert_near(actual, expected):
+    tolerance = TOLERANCE[actual[0].dtype]  # of a tensor, or of a list of gradients
+    assert_close(actual, expected, rtol=tolerance, atol=tolerance)
+
+
+# Drawn problems: all dimensions differ, so that no two can be mistaken for each other.
+
+
+class Problem(NamedTuple):
+    theirs: nn.MultiheadAttention
+    inputs: list[Tensor]
+    attn_mask: Tensor | None
+    is_causal: bool
+
+    def full_mask(self):
+        """Which query of which head may attend to which key, (B, H, L, S)."""
+        query, key, _ = self.inputs
+        visible = causal_mask(query.size(1), key.size(1)) if self.is_causal else torch.tensor(True)
+        if self.attn_mask is not None:
+            visible = visible & (self.attn_mask.unsqueeze(1) if self.attn_mask.dim() == 3 else self.attn_mask)
+        return visible.expand(len(query), self.theirs.num_heads, query.size(1), key.size(1))
+
+
+def torch_module(embed_dim, num_heads, **options):
+    module = nn.MultiheadAttention(embed_dim, num_heads, **({"batch_first": True} | options))
+    for name, parameter in module.named_parameters():
+        if name.endswith("bias"):
+            nn.init.normal_(parameter, std=0.1)  # not zeros, among which a lost bias is not missed
+    return module
+
+
+@st.composite
+def problems(draw, dtype=torch.float64, blind_rows=False):
+    B, H, D, L, S = draw(SIZES)
+    torch.manual_seed(draw(SEEDS))
+    theirs = torch_module(H * D, H, bias=draw(st.booleans()), dtype=dtype)
+    inputs = [torch.randn(B, n, H * D, dtype=dtype, requires_grad=True) for n in (L, S, S)]
+    shapes = (L, S), (B, 1, S), (B, L, S), (B, 1, 1, S), (B, 1, L, S), (B, H, 1, S), (B, H, L, S)
+    shape = draw(st.none() | st.sampled_from(shapes))
+    mask = None if shape is None else torch.rand(shape) < 0.5
+    if mask is not None and not blind_rows:
+        mask[..., 0] = True  # a key that every query sees, also under is_causal
+    return Problem(theirs, inputs, mask, draw(st.booleans()))
+
+
+def gradients(output, inputs, module, upstream=None):
+    loss = (output if upstream is None else output * upstream).mean()
+    return torch.autograd.grad(loss, [*inputs, *module.parameters()])
+
+
+# Parity with torch.nn.MultiheadAttention
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@both_paths
+@given(data=st.data())
+def test_answers_weights_and_gradients_are_pytorch_s(dtype, need_weights, data):
+    problem = data.draw(problems(dtype))
+    theirs, inputs, attn_mask, is_causal = problem
+    ours = MultiHeadAttention.from_torch(theirs)
+    hidden = ~problem.full_mask().flatten(0, 1)  # their True is our False, their heads are in the batch
+    expected, their_weights = theirs(*inputs, attn_mask=hidden, average_attn_weights=False)
+    actual, weights = ours(*inputs, attn_mask, is_causal=is_causal, need_weights=need_weights)
+    assert_near(actual, expected)
+    assert (weights is not None) == need_weights
+    if need_weights:
+        assert_near(weights, their_weights)
+    upstream = torch.randn_like(actual)
+    found, wanted = gradients(actual, inputs, ours, upstream), gradients(expected, inputs, theirs, upstream)
+    assert_near(found[:3], wanted[:3])
+    named = dict(zip(ours.state_dict(), found[3:], strict=True))
+    for name, gradient in zip(theirs.state_dict(), wanted[3:], strict=True):
+        kind = name.rpartition("_" if name.startswith("in") else ".")[2]
+        parts = ["q_proj", "k_proj", "v_proj"] if name.startswith("in") else ["out_proj"]
+        assert_near(torch.cat([named[f"{part}.{kind}"] for part in parts]), gradient)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@both_paths
+@given(data=st.data())
+def test_a_bias_is_pytorch_s_mask_of_numbers(dtype, need_weights, data):
+    """With its gradients, beside any mask and with is_causal: PyTorch's module has −∞ in the same numbers."""
+    problem = data.draw(problems(dtype))
+    theirs, inputs, attn_mask, is_causal = problem
+    shown = problem.full_mask()
+    sizes = [size if data.draw(st.booleans()) else 1 for size in shown.shape[data.draw(st.integers(0, 3)) :]]
+    bias = torch.randn(sizes, dtype=dtype)
+    if sizes[-1] > 1:
+        bias[..., -1] = data.draw(st.sampled_from([0.5, -math.inf]))
+    bias.requires_grad_()
+    expected, their_weights = theirs(
+        *inputs, attn_mask=torch.where(shown, bias, -math.inf).flatten(0, 1), average_attn_weights=False
+    )
+    ours = MultiHeadAttention.from_torch(theirs)
+    actual, weights = ours(*inputs, attn_mask, is_causal=is_causal, need_weights=need_weights, attn_bias=bias)
+    assert_near(actual, expected)
+    if need_weights:
+        assert_near(weights, their_weights)
+    upstream = torch.randn_like(actual)
+    found, wanted = (
+        gradients(output, [*inputs, bias], m, upstream) for output, m in ((actual, ours), (expected, theirs))
+    )
+    assert_near(found[:4], wanted[:4])
+
+
+@both_paths
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_where_bias_and_mask_hide_everything_the_answer_is_the_bias_of_out_proj(need_weights, is_causal):
+    ours = MultiHeadAttention.from_torch(torch_module(15, 3, dtype=torch.float64))
+    tokens = torch.randn(2, 3, 15, dtype=torch.float64)
+    mask = torch.tensor([[True, True, True], [False, True, True], [True, True, True]])
+    bias = torch.zeros(3, 3, 3, dtype=torch.float64)
+    bias[:, 1, 1:] = -math.inf
+    bias.requires_grad_()
+    with torch.autograd.set_detect_anomaly(True):
+        output, _ = ours(tokens, tokens, tokens, mask, is_causal=is_causal, need_weights=need_weights, attn_bias=bias)
+        (gradient,) = torch.autograd.grad(output.square().sum(), bias)
+    assert_equal(output[:, 1], ours.out_proj.bias.expand(2, -1))
+    assert_equal(gradient[:, 1], torch.zeros(3, 3, dtype=torch.float64))
+    assert gradient[:, 2].all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_a_bias_in_float32_beside_half_precision(dtype):
+    ours, tokens = MultiHeadAttention(15, 3).to(dtype), torch.randn(2, 5, 15, dtype=dtype)
+    bias = torch.randn(3, 5, 5)
+    fused, _ = ours(tokens, tokens, tokens, attn_bias=bias)
+    plain, _ = ours(tokens, tokens, tokens, need_weights=True, attn_bias=bias)
+    expected, _ = ours.double()(*[tokens.double()] * 3, attn_bias=bias.double())
+    assert fused.dtype == plain.dtype == dtype
+    assert_near(fused, expected.to(dtype))
+    assert_near(plain, expected.to(dtype))
+
+
+@both_paths
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_padding_is_pytorch_s_key_padding_mask_turned_round(need_weights, is_causal):
+    theirs = torch_module(15, 3).eval()
+    tokens, keep = torch.randn(2, 7, 15), padding_mask(torch.tensor([4, 7]), 7)
+    options = {"attn_mask": ~causal_mask(7)} if is_causal else {}
+    expected, weights = theirs(
+        tokens, tokens, tokens, key_padding_mask=~keep.squeeze(1), average_attn_weights=False, **options
+    )
+    ours = MultiHeadAttention.from_torch(theirs)
+    actual = ours(tokens, tokens, tokens, keep, is_causal=is_causal, need_weights=need_weights)
+    assert_near(actual[0], expected)
+    if need_weights:
+        assert_near(actual[1], weights)
+
+
+@both_paths
+@pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.Adam])
+def test_steps_of_training_are_pytorch_s(need_weights, optimizer):
+    theirs = torch_module(15, 3, dtype=torch.float64)
+    ours = MultiHeadAttention.from_torch(theirs)
+    tokens, target = torch.randn(2, 2, 7, 15, dtype=torch.float64)
+    for module, options in (
+        (theirs, {"attn_mask": ~causal_mask(7)}),
+        (ours, {"is_causal": True, "need_weights": need_weights}),
+    ):
+        steps = optimizer(module.parameters(), lr=0.1)
+        for _ in range(3):
+            steps.zero_grad()
+            functional.mse_loss(module(tokens, tokens, tokens, **options)[0], target).backward()
+            steps.step()
+    trained = MultiHeadAttention.from_torch(theirs).state_dict()
+    assert_close(ours.state_dict(), trained, rtol=1e-6, atol=1e-9)  # Adam divides by a gradient near 0 of k_proj.bias
+
+
+@given(problem=problems(blind_rows=True))
+def test_with_weights_or_without_all_is_the_same(problem):
+    """Also where a query sees nothing: no weights, the bias of out_proj, and gradients that are numbers."""
+    theirs, inputs, attn_mask, is_causal = problem
+    ours = MultiHeadAttention.from_torch(theirs)
+    with torch.autograd.set_detect_anomaly(True):
+        fused, _ = ours(*inputs, attn_mask, is_causal=is_causal)
+        plain, weights = ours(*inputs, attn_mask, is_causal=is_causal, need_weights=True)
+        upstream = torch.randn_like(fused)
+        assert_near(fused, plain)
+        assert_near(*(gradients(output, inputs, ours, upstream) for output in (fused, plain)))
+    visible = problem.full_mask()
+    assert_equal(weights[~visible], torch.zeros_like(weights[~visible]))
+    assert_near(weights.sum(-1), visible.any(-1).double())
+    blind = fused[~visible.any(-1).any(1)]
+    bias = torch.zeros_like(blind) if ours.out_proj.bias is None else ours.out_proj.bias.expand_as(blind)
+    assert_equal(blind, bias)
+
+
+@both_paths
+def test_a_query_that_sees_nothing_changes_no_gradient(need_weights):
+    ours = MultiHeadAttention.from_torch(torch_module(15, 3, dtype=torch.float64))
+    query, key = (torch.randn(2, n, 15, dtype=torch.float64, requires_grad=True) for n in (3, 7))
+    sees = torch.tensor([True, False, True])
+    upstream = torch.randn(2, 3, 15, dtype=torch.float64)
+    for is_causal in (False, True):
+        mask = sees[:, None] & torch.ones(7, dtype=torch.bool)
+        with torch.autograd.set_detect_anomaly(True):
+            output, _ = ours(query, key, key, mask, is_causal=is_causal, need_weights=need_weights)
+            found = torch.autograd.grad((output * upstream)[:, sees].sum(), (query, key), retain_graph=True)
+            assert_equal(torch.autograd.grad(output[:, ~sees].sum(), (query, key)), [query * 0, key * 0])
+        causal = causal_mask(3, 7)[sees] if is_causal else None
+        output, _ = ours(query[:, sees], key, key, causal)
+        assert_near(found, torch.autograd.grad((output * upstream[:, sees]).sum(), (query, key)))
+
+
+@given(problem=problems(blind_rows=True))
+def test_the_kernel_is_only_asked_for_queries_that_see_something(problem):
+    """For others it answers zeros or NaN: that depends on PyTorch's version and on the device."""
+    asked, fused = [], functional.scaled_dot_product_attention
+
+    def kernel(query, key, value, attn_mask, *options):
+        asked.append(True if attn_mask is None else bool(attn_mask.any(-1).all()))
+        return fused(query, key, value, attn_mask, *options)
+
+    theirs, inputs, attn_mask, is_causal = problem
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(functional, "scaled_dot_product_attention", kernel)
+        MultiHeadAttention.from_torch(theirs)(*inputs, attn_mask, is_causal=is_causal)
+    assert asked == [True]
+
+
+# Loading PyTorch's weights
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("batch_first", [True, False])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("training", [True, False])
+def test_pytorch_s_module_is_copied(bias, batch_first, dtype, training):
+    theirs = torch_module(15, 3, dropout=0.25, bias=bias, batch_first=batch_first, dtype=dtype).train(training)
+    torch.manual_seed(1)
+    ours = MultiHeadAttention.from_torch(theirs)
+    found = torch.rand(3)
+    torch.manual_seed(1)
+    if HERE.type == "cpu":
+        assert_equal(found, torch.rand(3))  # the copy leaves no trace in what is drawn later
+    assert (ours.num_heads, ours.dropout, ours.training) == (3, 0.25, training)
+    assert (ours.q_proj.bias is not None) == bias
+    assert all(parameter.requires_grad and parameter.is_leaf for parameter in ours.parameters())
+    kinds = ["weight", "bias"] if bias else ["weight"]
+    for kind in kinds:
+        parts = [getattr(part, kind) for part in (ours.q_proj, ours.k_proj, ours.v_proj)]
+        assert_equal(torch.cat(parts), getattr(theirs, f"in_proj_{kind}"))
+        assert_equal(getattr(ours.out_proj, kind), getattr(theirs.out_proj, kind))
+    for module in (ours.eval(), theirs.eval()):
+        nn.utils.vector_to_parameters(nn.utils.parameters_to_vector(module.parameters()).mul(2), module.parameters())
+    inputs = [torch.randn(2, n, 15, dtype=dtype) for n in (5, 7, 7)]
+    expected, _ = theirs(*(tensor if batch_first else tensor.transpose(0, 1) for tensor in inputs))
+    assert_near(ours(*inputs)[0], expected if batch_first else expected.transpose(0, 1))
+
+
+def test_a_copy_shares_nothing_with_the_original():
+    theirs = torch_module(15, 3)
+    ours = MultiHeadAttention.from_torch(theirs)
+    before = [parameter.clone() for parameter in ours.parameters()]
+    for parameter in theirs.parameters():
+        nn.init.zeros_(parameter)
+    assert_equal(list(ours.parameters()), before)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_a_module_without_numbers_is_copied(dtype):
+    with FakeTensorMode():
+        theirs = torch_module(15, 3, dtype=dtype)
+        ours = MultiHeadAttention.from_torch(theirs)
+        output, _ = ours(*[torch.randn(2, 5, 15, dtype=dtype)] * 3)
+    assert {parameter.dtype for parameter in ours.parameters()} == {output.dtype} == {dtype}
+    assert torch.get_default_dtype() == torch.float32
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_copy_draws_nothing_that_is_missed_later(device):
+    theirs = torch_module(15, 3, device=device)
+    for generator in (torch.default_generator, *torch.cuda.default_generators):
+        before = generator.get_state()
+        MultiHeadAttention.from_torch(theirs)
+        assert_equal(generator.get_state(), before)
+
+
+def test_what_is_made_like_a_tensor_on_a_gpu_leaves_its_generator_alone(monkeypatch):
+    kept = []
+    monkeypatch.setattr(torch.random, "fork_rng", lambda devices: kept.append(devices) or contextlib.nullcontext())
+    gpu = SimpleNamespace(is_cuda=True, device=torch.device("cpu"), dtype=torch.float32)
+    with made_like(gpu):
+        pass
+    assert kept == [[gpu.device]]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_copy_is_on_the_original_s_device(device):
+    ours = MultiHeadAttention.from_torch(torch_module(15, 3, device=device))
+    assert {parameter.device.type for parameter in ours.parameters()} == {device}
+
+
+def frozen(theirs):
+    """What of it is not trained, by the names that it has in the copy."""
+    parameters = {name.replace("_proj_", "_proj."): parameter for name, parameter in theirs.named_parameters()}
+    found = {name for name, parameter in parameters.items() if not parameter.requires_grad}
+    return found - {"in_proj.weight", "in_proj.bias"} | {
+        name.replace("in", letter, 1) for name in found & {"in_proj.weight", "in_proj.bias"} for letter in "qkv"
+    }
+
+
+@pytest.mark.parametrize("names", [[], ["in_proj_weight"], ["in_proj_bias", "out_proj.weight"], ["out_proj.bias"]])
+def test_what_is_frozen_stays_frozen_in_the_copy(names):
+    theirs = torch_module(15, 3)
+    for name in names:
+        theirs.get_parameter(name).requires_grad_(False)
+    ours = MultiHeadAttention.from_torch(theirs)
+    assert {name for name, parameter in ours.named_parameters() if not parameter.requires_grad} == frozen(theirs)
+    with torch.no_grad():  # where nothing is recorded, all the same
+        copies = MultiHeadAttention.from_torch(theirs).parameters()
+    assert [copy.requires_grad for copy in copies] == [parameter.requires_grad for parameter in ours.parameters()]
+
+
+class Normed(nn.Module):
+    """Has a child without a bias before the layer has its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.before = nn.Identity()
+
+
+class Subclass(MultiHeadAttention, Normed):
+    """Has one after them, with parameters of its own."""
+
+    def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True):
+        super().__init__(embed_dim, num_heads, dropout, bias)
+        self.after = nn.LayerNorm(embed_dim)
+
+    def forward(self, query, key, value):
+        output, weights = super().forward(query, key, value)
+        return self.after(query + output), weights
+
+
+def test_a_subclass_may_have_children_of_its_own():
+    assert [name for name, _ in Subclass(15, 3).named_children()][::5] == ["before", "after"]
+    theirs, tokens = torch_module(15, 3, dtype=torch.float64), torch.randn(2, 7, 15, dtype=torch.float64)
+    ours = Subclass.from_torch(theirs)
+    expected = functional.layer_norm(tokens + theirs(tokens, tokens, tokens)[0], (15,))
+    assert_near(ours(tokens, tokens, tokens)[0], expected)
+
+
+# What it starts from
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_the_parameters_have_their_names(bias):
+    kinds = ["weight", "bias"] if bias else ["weight"]
+    names = [f"{name}_proj.{kind}" for name, kind in itertools.product(["q", "k", "v", "out"], kinds)]
+    assert list(MultiHeadAttention(15, 3, bias=bias).state_dict()) == names
+    assert list(AdditiveAttention(3, 5, 7).state_dict()) == ["W_q.weight", "W_k.weight", "w_v.weight"]
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_the_parameters_start_as_pytorch_s_do(bias):
+    ours = MultiHeadAttention(202, 2, bias=bias)
+    start = MultiHeadAttention.from_torch(nn.MultiheadAttention(202, 2, bias=bias))
+    for (name, actual), expected in zip(ours.named_parameters(), start.parameters(), strict=True):
+        if name.endswith("bias"):
+            assert_equal(actual, torch.zeros_like(actual))
+        else:  # 40,804 uniform numbers reach within 0.1 % of their bound
+            assert_close(actual.abs().max(), expected.abs().max(), rtol=2e-3, atol=0)
+            assert_close(actual.std(), expected.std(), rtol=2e-2, atol=0)
+
+
+# What a mask promises
+
+
+@both_paths
+@pytest.mark.parametrize("B", [2, 3], ids=["B≠H", "B=H"])
+@pytest.mark.parametrize("shape", ["LS", "1S", "B1S", "BLS", "1LS", "B11S", "B1LS", "BH1S", "BHLS", "1HLS", "11LS"])
+def test_every_shape_of_a_mask(shape, B, need_weights):
+    ours = MultiHeadAttention(15, 3).double()
+    inputs = [torch.randn(B, n, 15, dtype=torch.float64) for n in (5, 7, 7)]
+    mask = torch.rand([{"1": 1, "B": B, "H": 3, "L": 5, "S": 7}[letter] for letter in shape]) < 0.5
+    rows = mask.unsqueeze(1) if len(shape) == 3 else mask
+    query, key, value = (
+        layer(tensor).view(B, -1, 3, 5).transpose(1, 2) for layer, tensor in zip(ours.children(), inputs, strict=False)
+    )
+    weights = (query @ key.mT / math.sqrt(5)).masked_fill(~rows, -math.inf).softmax(-1).nan_to_num()
+    expected = ours.out_proj((weights @ value).transpose(1, 2).reshape(B, 5, 15))
+    actual = ours(*inputs, mask, need_weights=need_weights)
+    assert_near(actual[0], expected)
+    if need_weights:
+        assert_near(actual[1], weights)
+
+
+@both_paths
+@given(problem=problems(blind_rows=True))
+def test_a_masked_key_changes_nothing(need_weights, problem):
+    theirs, inputs, attn_mask, is_causal = problem
+    ours = MultiHeadAttention.from_torch(theirs)
+    query, key, value = inputs
+    hidden = torch.arange(key.size(1)) == torch.randint(key.size(1), ())
+    mask = ~hidden.expand(query.size(1), -1) if attn_mask is None else attn_mask & ~hidden
+    changed = (torch.where(hidden[:, None], 1e2 * torch.randn_like(t), t) for t in (key, value))
+    before = ours(query, key, value, mask, is_causal=is_causal, need_weights=need_weights)[0]
+    assert_near(ours(query, *changed, mask, is_causal=is_causal, need_weights=need_weights)[0], before)
+
+
+@both_paths
+def test_a_future_token_can_not_change_the_past(need_weights):
+    ours = MultiHeadAttention(15, 3)
+    for L, S in ((7, 7), (5, 7), (7, 5)):
+        query, key = torch.randn(2, L, 15), torch.randn(2, S, 15)
+        for now in range(S):
+            changed = key + (torch.arange(S) == now)[:, None]
+            before, after = (ours(query, k, k, is_causal=True, need_weights=need_weights)[0] for k in (key, changed))
+            has_changed = (before != after).any(-1)
+            assert not has_changed[:, :now].any()
+            assert has_changed[:, now:].all()
+
+
+@both_paths
+def test_without_keys_the_output_is_the_bias(need_weights):
+    ours = MultiHeadAttention.from_torch(torch_module(15, 3))
+    query, key = torch.randn(2, 5, 15), torch.randn(2, 0, 15)
+    for mask in (None, torch.ones(5, 0, dtype=torch.bool)):
+        output, _ = ours(query, key, key, mask, need_weights=need_weights)
+        assert_equal(output, ours.out_proj.bias.expand(2, 5, 15))
+    for B, L in ((0, 5), (2, 0)):
+        output, _ = ours(torch.randn(B, L, 15), torch.randn(B, 7, 15), torch.randn(B, 7, 15), need_weights=need_weights)
+        assert output.shape == (B, L, 15)
+
+
+# Memory
+
+
+class LargestTensor(TorchDispatchMode):
+    """The most elements in any tensor that is made inside, in the backward pass too."""
+
+    elements = 0
+
+    def __torch_dispatch__(self, function, types, arguments=(), options=None):
+        made = function(*arguments, **(options or {}))
+        for tensor in made if isinstance(made, tuple | list) else [made]:
+            if isinstance(tensor, Tensor):
+                self.elements = max(self.elements, tensor.untyped_storage().nbytes() // tensor.itemsize)
+        return made
+
+
+@pytest.mark.skipif(HERE.type not in ("cpu", "cuda"), reason=f"PyTorch has no fused attention on {HERE}")
+@pytest.mark.parametrize("options", [{}, {"is_causal": True}, {"attn_mask": "B1S"}], ids=["plain", "causal", "padding"])
+def test_without_weights_no_matrix_of_all_pairs_is_formed(options):
+    L, ours = 2053, MultiHeadAttention(8, 2)  # heads 4 wide: the least that PyTorch's kernels take on a new GPU
+    tokens = torch.randn(1, L, 8, requires_grad=True)
+    options = options | ({"attn_mask": padding_mask(torch.tensor([L - 3]), L)} if "attn_mask" in options else {})
+    for need_weights in (False, True):
+        with LargestTensor() as largest:
+            ours(tokens, tokens, tokens, **options, need_weights=need_weights)[0].sum().backward()
+        assert (largest.elements >= L * L) == need_weights
+        assert need_weights or largest.elements <= 8 * L * 8
+
+
+# Dropout
+
+
+@both_paths
+@pytest.mark.parametrize("mask", [None, torch.tensor([[True]])], ids=["plain", "masked"])
+def test_dropout_drops_weights_in_training_alone(need_weights, mask):
+    """With one key its weight is 1: a head finds nothing or, as half is dropped, twice the value."""
+    ours = MultiHeadAttention(15, 3, dropout=0.5)
+    nn.init.eye_(ours.out_proj.weight)
+    query, key = torch.randn(2, 101, 15), torch.randn(2, 1, 15)
+    value = ours.v_proj(key).unflatten(-1, (3, 5))
+    output, weights = ours(query, key, key, mask, need_weights=need_weights)
+    heads = output.unflatten(-1, (3, 5))
+    dropped = (heads == 0).all(-1)
+    assert_close(heads, torch.where(dropped[..., None], 0, 2 * value.expand_as(heads)))
+    assert 0.4 < dropped.float().mean() < 0.6
+    if need_weights:
+        assert_equal(weights, torch.ones(2, 3, 101, 1))  # from before dropout
+    heads = ours.eval()(query, key, key, mask, need_weights=need_weights)[0].unflatten(-1, (3, 5))
+    assert_close(heads, value.expand_as(heads))
+
+
+def test_additive_dropout_drops_weights_in_training_alone():
+    additive = AdditiveAttention(3, 5, 7, dropout=0.5)
+    query, key, value = torch.randn(101, 3), torch.randn(1, 5), torch.ones(1, 1)
+    output, weights = additive(query, key, value)
+    assert_equal(weights, torch.ones(101, 1))
+    assert set(output.flatten().tolist()) == {0.0, 2.0}
+    assert_equal(additive.eval()(query, key, value)[0], torch.ones(101, 1))
+
+
+# Additive attention
+
+
+@st.composite
+def additive_problems(draw):
+    L, S, Dq, Dk, Dv, hidden, *leading = draw(
+        st.lists(st.sampled_from([1, 2, 3, 5, 7, 11, 13, 17]), min_size=6, max_size=8, unique=True)
+    )
+    torch.manual_seed(draw(SEEDS))
+    shared = leading[draw(st.integers(0, len(leading))) :]  # keys may lack some of the query's dimensions
+    shapes = (*leading, L, Dq), (*shared, S, Dk), (*shared, S, Dv)
+    shape = draw(st.sampled_from([(*leading, L, S), (L, S), (S,)]))
+    mask = torch.rand([n if draw(st.booleans()) else 1 for n in shape]) < 0.5
+    inputs = [torch.randn(shape, dtype=torch.float64) for shape in shapes]
+    return AdditiveAttention(Dq, Dk, hidden).double(), *inputs, draw(st.none() | st.just(mask))
+
+
+def slow_additive(module, query, key, value, attn_mask):
+    """The formula, for one query at a time."""
+    W_q, W_k, (w_v,) = (parameter.detach() for parameter in module.parameters())
+    shape = *query.shape[:-1], key.size(-2)
+    key, value = (tensor.expand(*shape[:-2], *tensor.shape[-2:]) for tensor in (key, value))
+    mask = torch.ones(shape) if attn_mask is None else attn_mask.expand(shape)
+    weights = torch.zeros(shape, dtype=torch.float64)
+    for index in itertools.product(*map(range, shape[:-1])):
+        scores = torch.tanh(W_q @ query[index] + key[index[:-1]] @ W_k.T) @ w_v
+        weights[index] = scores.exp() * mask[index]
+    weights = weights / weights.sum(-1, keepdim=True).clamp(min=torch.finfo(torch.float64).tiny)
+    return weights @ value, weights
+
+
+@settings(max_examples=100)
+@given(problem=additive_problems())
+def test_additive_attention_is_its_formula(problem):
+    module, *inputs = problem
+    assert_near(module(*inputs), slow_additive(module, *inputs))
+
+
+def test_additive_attention_by_hand():
+    """Two hidden numbers, the query's in the first and the key's in the second: scores tanh 1 + tanh k."""
+    module = AdditiveAttention(1, 1, 2)
+    for parameter, values in zip(module.parameters(), ([[1.0], [0.0]], [[0.0], [1.0]], [[1.0, 2.0]]), strict=True):
+        parameter.data = torch.tensor(values)
+    key = torch.tensor([0.25, -0.25]).atanh()[:, None]  # scores tanh 1 + ½ and tanh 1 − ½: e : 1
+    _, weights = module(torch.ones(1, 1), key, key)
+    assert_close(weights, torch.tensor([[math.e / (math.e + 1), 1 / (math.e + 1)]]))
+
+
+def test_padding_does_not_change_additive_attention():
+    module, lengths = AdditiveAttention(3, 5, 7), torch.tensor([4, 11])
+    query, key, value = torch.randn(2, 1, 3), torch.randn(2, 11, 5), torch.randn(2, 11, 13)
+    output, weights = module(query, key, value, padding_mask(lengths, 11))
+    for sequence, length in enumerate(lengths.tolist()):
+        alone, seen = module(query[sequence], key[sequence, :length], value[sequence, :length])
+        assert_close(output[sequence], alone)
+        assert_close(weights[sequence, :, :length], seen)
+    assert_equal(weights[0, :, 4:], torch.zeros(1, 7))
+
+
+def test_additive_attention_may_be_given_its_projected_keys():
+    module, (query, key) = AdditiveAttention(3, 5, 7).double(), (torch.randn(2, n, n - 2).double() for n in (5, 7))
+    found = []
+    for known in ({}, {"projected_key": module.project_keys(key)}):
+        output, weights = module(query, key, key, **known)
+        found.append((output, weights, *torch.autograd.grad(output.cos().sum(), [*module.parameters()])))
+    assert_close(*found, rtol=1e-12, atol=1e-12)
+
+
+def test_projecting_keys_says_what_is_wrong():
+    module = AdditiveAttention(3, 5, 7)
+    for key, error, message in (
+        ([[1.0]], TypeError, "key must be a floating-point tensor, found list"),
+        (torch.ones(2, 3), ValueError, "key must have the module's width 5, found key (2, 3)"),
+    ):
+        refuses(module.project_keys, {"key": key}, error, message)
+
+
+# Gradients
+
+
+def check_gradients(module, inputs, mask, **options):
+    names, parameters = zip(*module.double().named_parameters(), strict=True)
+
+    def function(*tensors):
+        changed = dict(zip(names, tensors[3:], strict=True))
+        output, weights = torch.func.functional_call(module, changed, (*tensors[:3], mask), options)
+        return output if weights is None else (output, weights)
+
+    inputs = [tensor.double().requires_grad_() for tensor in inputs]
+    with torch.autograd.set_detect_anomaly(True):
+        assert torch.autograd.gradcheck(function, (*inputs, *parameters), fast_mode=True)
+
+
+@both_paths
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_gradients_of_multi_head_attention_are_right(need_weights, is_causal):
+    mask = torch.tensor([[True] * 3, [False] * 3, [False, True, True], [True, False, True]])
+    inputs = torch.randn(2, 4, 6), torch.randn(2, 3, 6), torch.randn(2, 3, 6)
+    check_gradients(MultiHeadAttention(6, 2), inputs, mask, is_causal=is_causal, need_weights=need_weights)
+
+
+def test_gradients_of_additive_attention_are_right():
+    mask = torch.tensor([[True] * 4, [False] * 4, [True, False, True, True]])
+    inputs = torch.randn(2, 3, 2), torch.randn(2, 4, 3), torch.randn(2, 4, 5)
+    check_gradients(AdditiveAttention(2, 3, 4), inputs, mask)
+
+
+# Inputs are never changed, and the parameters decide where and what the answer is
+
+
+@both_paths
+def test_inputs_are_never_changed(need_weights):
+    inputs = [*(torch.randn(2, n, 15) for n in (5, 7, 7)), torch.rand(2, 5, 7) < 0.3]
+    copies = [tensor.clone() for tensor in inputs]
+    MultiHeadAttention(15, 3)(*inputs, is_causal=True, need_weights=need_weights)
+    AdditiveAttention(15, 15, 3)(*inputs)
+    assert_equal(inputs, copies)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_answers_follow_the_parameters_dtype_and_device(dtype, device):
+    query, key = (torch.ones(2, n, 15, dtype=dtype, device=device) for n in (5, 7))
+    mask = causal_mask(5, 7, device=device)
+    ours = MultiHeadAttention(15, 3, dropout=0.5).to(device, dtype)
+    for is_causal, need_weights in itertools.product([False, True], repeat=2):
+        output, weights = ours(query, key, key, mask, is_causal=is_causal, need_weights=need_weights)
+        assert (output.shape, output.dtype, output.device.type) == ((2, 5, 15), dtype, device)
+        if need_weights:
+            assert (weights.shape, weights.dtype, weights.device.type) == ((2, 3, 5, 7), dtype, device)
+    output, weights = AdditiveAttention(15, 15, 3).to(device, dtype)(query, key, key, mask)
+    assert (output.shape, output.dtype, output.device.type) == ((2, 5, 15), dtype, device)
+    assert (weights.shape, weights.dtype, weights.device.type) == ((2, 5, 7), dtype, device)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("is_autocast", [False, True], ids=["half", "autocast"])
+def test_half_precision_is_near_to_double(dtype, is_autocast):
+    if is_autocast and not torch.amp.is_autocast_available(HERE.type):
+        pytest.skip(f"PyTorch has no autocast on {HERE}")
+    autocast = torch.autocast(HERE.type, dtype) if is_autocast else contextlib.nullcontext()
+    inputs = [torch.randn(2, n, 15, dtype=dtype) for n in (5, 7, 7)]
+    mask = torch.rand(2, 5, 7) < 0.5
+    for module in (MultiHeadAttention(15, 3), AdditiveAttention(15, 15, 3)):
+        expected = module.double()(*(tensor.double() for tensor in inputs), mask)[0]
+        module.to(torch.float32 if is_autocast else dtype)
+        with autocast:
+            actual = module(*inputs, mask)[0]
+        assert_near(actual, expected.to(dtype))
+        if isinstance(module, MultiHeadAttention):
+            with autocast:
+                assert_near(module(*inputs, mask, need_weights=True)[0], expected.to(dtype))
+
+
+@both_paths
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
+def test_a_bias_of_another_dtype_is_that_of_the_module_s(dtype, need_weights):
+    module, tokens = MultiHeadAttention(6, 2).double(), torch.randn(1, 5, 6, dtype=torch.float64)
+    bias = torch.randn(5, 5).to(dtype)
+    bias[0, 2:], bias[1] = -math.inf, torch.finfo(dtype).min / 2
+    found, expected = (
+        module(tokens, tokens, tokens, need_weights=need_weights, attn_bias=each)[0] for each in (bias, bias.double())
+    )
+    assert_near(found, expected)
+
+
+@pytest.mark.skipif(not torch.amp.is_autocast_available(HERE.type), reason=f"PyTorch has no autocast on {HERE}")
+@both_paths
+@pytest.mark.parametrize("of_bias", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_a_bias_too_low_for_autocast_s_dtype_hides_no_row(dtype, of_bias, need_weights):
+    """One number added to all scores of a row changes no weight; where it takes all their digits, they are equal."""
+    module, tokens = MultiHeadAttention(6, 2), torch.randn(1, 5, 6)
+    bias = torch.zeros(5, 5, dtype=of_bias)
+    bias[1], bias[2, 1:], bias[3, 1] = torch.finfo(of_bias).min, torch.finfo(of_bias).min, 1e5
+    with torch.autocast(HERE.type, dtype):
+        output, _ = module(tokens, tokens, tokens, need_weights=need_weights, attn_bias=bias)
+        values = module.out_proj(module.v_proj(tokens))  # of a token that attends to one alone
+        plain, _ = module(tokens, tokens, tokens)
+    assert_close(output[0, 2:4], values[0, :2], atol=0.01, rtol=0.01)
+    row, equal = output[0, 1], values[0].mean(dim=0)
+    assert min((row - equal).abs().max(), (row - plain[0, 1]).abs().max()) < 0.01
+
+
+@pytest.mark.skipif(not torch.amp.is_autocast_available(HERE.type), reason=f"PyTorch has no autocast on {HERE}")
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("size", [1, 400])
+def test_large_inputs_under_autocast(dtype, size):
+    """Against float64 from the projections on: these are autocast's, the scores are not."""
+    theirs = torch_module(48, 3)
+    ours = MultiHeadAttention.from_torch(theirs)
+    tokens, mask = size * torch.randn(2, 7, 48), padding_mask(torch.tensor([4, 7]), 7)
+    with torch.autocast(HERE.type, dtype):
+        output, weights = ours(tokens, tokens, tokens, mask, need_weights=True)
+        fused, _ = ours(tokens, tokens, tokens, mask)
+        expected, _ = theirs(tokens, tokens, tokens, key_padding_mask=~mask.squeeze(1), need_weights=False)
+        query, key = (layer(tokens).unflatten(-1, (3, 16)).transpose(1, 2) for layer in (ours.q_proj, ours.k_proj))
+    assert output.dtype == weights.dtype == fused.dtype == expected.dtype == dtype
+    scores = query.double() @ key.double().mT / 4
+    assert_near(weights, scores.masked_fill(~mask.unsqueeze(1), -math.inf).softmax(-1).to(dtype))
+    assert_near(output / size, fused / size)
+    assert_near(output / size, expected / size)
+
+
+@pytest.mark.skipif(not torch.amp.is_autocast_available(HERE.type), reason=f"PyTorch has no autocast on {HERE}")
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_autocast_may_unite_dtypes_but_leaves_float64_alone(dtype):
+    query, key, value = (torch.randn(2, n, 15) for n in (5, 7, 7))
+    for module in (MultiHeadAttention(15, 3), AdditiveAttention(15, 15, 3)):
+        expected = module(query, key, value)[0].to(dtype)
+        with torch.autocast(HERE.type, dtype):
+            for inputs in ((query.to(dtype), key, value), (query, key.to(dtype), value), (query, key, value.to(dtype))):
+                output, _ = module(*inputs)
+                assert output.dtype == dtype
+                assert_near(output, expected)
+            with pytest.raises(RuntimeError, match="dtype"):
+                module(query.double(), key, value)
+            output, _ = module.double()(query.double(), key.double(), value.double())
+        assert output.dtype == torch.float64
+        assert_near(output, module(query.double(), key.double(), value.double())[0])
+
+
+# Mapped over
+
+
+@both_paths
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.filterwarnings("ignore:There is a performance drop:UserWarning")  # of PyTorch's kernel
+def test_the_layers_map_over_a_mask_alone(need_weights, is_causal):
+    tokens, masks = torch.randn(2, 5, 15, dtype=torch.float64), torch.rand(4, 5, 5) < 0.5
+    ours, additive = MultiHeadAttention(15, 3).double(), AdditiveAttention(15, 15, 3).double()
+    mapped = torch.vmap(
+        lambda mask: ours(tokens, tokens, tokens, mask, is_causal=is_causal, need_weights=need_weights)[0]
+    )(masks)
+    assert_near(mapped, torch.stack([ours(tokens, tokens, tokens, mask, is_causal=is_causal)[0] for mask in masks]))
+    mapped = torch.vmap(lambda mask: additive(tokens, tokens, tokens, mask))(masks)
+    for found, *expected in zip(mapped, *(additive(tokens, tokens, tokens, mask) for mask in masks), strict=True):
+        assert_near(found, torch.stack(expected))
+
+
+# Bad input: the error, whom its message names, and the argument that is wrong where all others are right
+
+
+def ones(*shape, **options):
+    return torch.ones(shape, **options)
+
+
+def mask(*shape):
+    return ones(*shape, dtype=torch.bool)
+
+
+INPUTS = {"query": ones(2, 5, 15), "key": ones(2, 7, 15), "value": ones(2, 7, 15)}
+WRONG_INPUTS = [
+    (TypeError, "query", {"query": [[1.0]]}),
+    (TypeError, "key", {"key": ones(2, 7, 15).long()}),
+    (TypeError, "value", {"value": mask(2, 7, 15)}),
+    (TypeError, "attn_mask", {"attn_mask": ones(5, 7)}),
+    (TypeError, "attn_mask", {"attn_mask": [[True]]}),
+    (ValueError, "query", {"query": ones(15)}),
+    (ValueError, "query", {"query": ones(2, 5, 16)}),
+    (ValueError, "key", {"key": ones(2, 7, 5)}),
+    (ValueError, "value", {"value": ones(2, 6, 15)}),
+]
+WRONG_BATCHES = [
+    (ValueError, "value", {"value": ones(2, 7, 3)}),
+    (ValueError, "query", {"query": ones(5, 15)}),
+    (ValueError, "key", {"key": ones(1, 2, 7, 15)}),
+    (ValueError, "value", {"value": ones(7, 15)}),
+    (ValueError, ("query"), {"query": ones(1, 5, 15)}),
+    (ValueError, ("key"), {"key": ones(3, 7, 15)}),
+    (ValueError, ("value"), {"value": ones(1, 7, 15)}),
+    *[
+        (ValueError, "attn_mask", {"attn_mask": mask(*shape)})
+        for shape in (
+            *[(), (7,), (7, 5), (5, 1), (2, 7), (3, 5, 7), (6, 5, 7), (2, 5, 1), (2, 7, 7)],
+            *[(3, 1, 5, 7), (2, 2, 5, 7), (2, 3, 7, 5), (2, 3, 4, 7), (1, 2, 3, 5, 7)],
+        )
+    ],
+]
+WRONG_PLACES = [
+    (TypeError, "attn_bias", {"attn_bias": mask(5, 7)}),
+    (ValueError, "attn_bias", {"attn_bias": ones(2, 5, 7)}),
+    (ValueError, "key_positions", {"key_positions": ones(5)}),
+    (ValueError, "query_positions", {"query_positions": ones(3, 5)}),
+    (TypeError, "query_positions", {"query_positions": [0, 1]}),
+]
+WRONG_ADDITIVE = [
+    (TypeError, "projected_key", {"projected_key": [[1.0]]}),
+    (ValueError, "value", {"value": ones(7)}),
+    (ValueError, "key", {"key": ones(3, 7, 15), "value": ones(3, 7, 15)}),
+    (ValueError, "projected_key", {"projected_key": ones(2, 7, 15)}),
+    (ValueError, "projected_key", {"projected_key": ones(2, 5, 3)}),
+    (ValueError, "attn_mask", {"attn_mask": mask(7, 5)}),
+    (ValueError, "attn_mask", {"attn_mask": mask(2, 1, 5, 7)}),
+]
+HEADS = {"embed_dim": 15, "num_heads": 3}
+WRONG_HEADS = [
+    (TypeError, "embed_dim", {"embed_dim": 15.0}),
+    (TypeError, "num_heads", {"num_heads": True}),
+    (ValueError, "embed_dim", {"embed_dim": 0}),
+    (ValueError, "num_heads", {"num_heads": 0}),
+    (ValueError, "num_heads", {"num_heads": -3}),
+    (ValueError, "num_heads", {"num_heads": 4}),
+    (ValueError, "num_heads", {"num_heads": 30}),
+    (ValueError, "dropout", {"dropout": 1.5}),
+    (ValueError, "dropout", {"dropout": -0.5}),
+    (TypeError, "dropout", {"dropout": True}),
+    (TypeError, "bias", {"bias": "no"}),
+    (TypeError, "process_heads", {"process_heads": True}),
+    (TypeError, "attend", {"attend": "fused"}),
+    (TypeError, "num_key_value_heads", {"num_key_value_heads": 1.0}),
+    (ValueError, "num_key_value_heads", {"num_key_value_heads": 2}),
+    (ValueError, "num_key_value_heads", {"num_key_value_heads": 6}),
+]
+WIDTHS = {"query_dim": 3, "key_dim": 5, "hidden_dim": 7}
+WRONG_WIDTHS = [
+    (TypeError, "query_dim", {"query_dim": 3.0}),
+    (TypeError, "key_dim", {"key_dim": None}),
+    (TypeError, "hidden_dim", {"hidden_dim": "7"}),
+    (ValueError, "query_dim", {"query_dim": 0}),
+    (ValueError, "key_dim", {"key_dim": -5}),
+    (ValueError, "hidden_dim", {"hidden_dim": 0}),
+    (ValueError, "dropout", {"dropout": math.nan}),
+]
+WRONG_ORIGINALS = [
+    (TypeError, "module", lambda: nn.Linear(15, 15)),
+    (ValueError, "module", lambda: torch_module(15, 3, kdim=3)),
+    (ValueError, "module", lambda: torch_module(15, 3, vdim=5)),
+    (ValueError, "module", lambda: torch_module(15, 3, add_bias_kv=True)),
+    (ValueError, "module", lambda: torch_module(15, 3, add_zero_attn=True)),
+]
+
+
+@both_paths
+@mistakes(WRONG_INPUTS, WRONG_BATCHES)
+def test_multi_head_attention_says_what_is_wrong(wrong, error, said, need_weights):
+    refuses(MultiHeadAttention(15, 3), INPUTS | {"need_weights": need_weights} | wrong, error, said)
+
+
+@both_paths
+@mistakes(WRONG_PLACES)
+def test_a_bias_or_positions_that_do_not_fit_are_refused(wrong, error, said, need_weights):
+    layer = MultiHeadAttention(15, 3, process_heads=rotate_heads)
+    refuses(layer, INPUTS | {"need_weights": need_weights} | wrong, error, said)
+
+
+def test_positions_need_a_layer_that_turns():
+    for name, count in (("query_positions", 5), ("key_positions", 7)):
+        refuses(MultiHeadAttention(15, 3), INPUTS | {name: torch.arange(count)}, ValueError, name)
+
+
+@mistakes(WRONG_INPUTS, WRONG_ADDITIVE)
+def test_additive_attention_says_what_is_wrong(wrong, error, said):
+    refuses(AdditiveAttention(15, 15, 3), INPUTS | wrong, error, said)
+
+
+@mistakes(WRONG_HEADS)
+def test_making_multi_head_attention_says_what_is_wrong(wrong, error, said):
+    refuses(MultiHeadAttention, HEADS | wrong, error, said)
+
+
+@mistakes(WRONG_WIDTHS)
+def test_making_additive_attention_says_what_is_wrong(wrong, error, said):
+    refuses(AdditiveAttention, WIDTHS | wrong, error, said)
+
+
+@mistakes(WRONG_ORIGINALS)
+def test_copying_says_what_can_not_be_copied(wrong, error, said):
+    refuses(MultiHeadAttention.from_torch, {"module": wrong()}, error, said)
+
+
+def test_what_comes_after_the_mask_is_named():
+    """A dropout in the fifth place, where PyTorch's function has it, does not make the layer causal."""
+    x, layer = ones(2, 5, 15), MultiHeadAttention(15, 3)
+    for call in (
+        lambda: layer(x, x, x, None, 0.1),
+        lambda: Block(15, 3)(x, None, True),
+        lambda: DecoderBlock(15, 3)(x, x, None, None, True),
+    ):
+        with pytest.raises(TypeError, match="positional"):
+            call()
+
+
+def test_numpy_s_flags_and_counts_are_flags_and_counts():
+    x, layer = torch.randn(1, 3, 4), MultiHeadAttention(np.int64(4), np.int64(2), bias=np.True_)
+    for need_weights in (np.False_, np.True_):
+        found, _ = layer(x, x, x, is_causal=np.True_, need_weights=need_weights)
+        assert_near(found, layer(x, x, x, is_causal=True)[0])
+
+
+@both_paths
+def test_three_dimensions_of_a_bias_that_may_be_texts_or_heads_are_refused(need_weights):
+    layer, x, bias = MultiHeadAttention(15, 3).double(), torch.randn(3, 5, 15).double(), torch.randn(3, 5, 5).double()
+    given = {"query": x, "key": x, "value": x, "need_weights": need_weights}
+    refuses(layer, given | {"attn_bias": bias}, ValueError, "attn_bias.unsqueeze(1) or attn_bias.unsqueeze(0)")
+    heads, _ = layer(x[:2], x[:2], x[:2], attn_bias=bias, need_weights=need_weights)
+    assert_near(layer(**given, attn_bias=bias[None])[0][:2], heads)
+    for row in range(3):
+        alone, _ = layer(*[x[row : row + 1]] * 3, attn_bias=bias[row])
+        assert_near(layer(**given, attn_bias=bias[:, None])[0][row : row + 1], alone)
+
+
+@both_paths
+def test_a_bias_of_infinity_takes_all_the_weight(need_weights):
+    layer, x = MultiHeadAttention(6, 2).double(), torch.randn(1, 3, 6).double()
+    bias = torch.zeros(3, 3).double()
+    bias[0, 1] = bias[1, 1:] = math.inf
+    output, _ = layer(x, x, x, attn_bias=bias, need_weights=need_weights)
+    values = layer.v_proj(x)
+    assert_near(output[0, :2], layer.out_proj(torch.stack([values[0, 1], values[0, 1:].mean(0)])))
+
+
+@pytest.mark.parametrize("flag", ["is_causal", "need_weights"])
+@pytest.mark.parametrize("wrong", ["no", 0.1, 1, None])
+def test_a_flag_is_true_or_false(flag, wrong):
+    refuses(MultiHeadAttention(15, 3), INPUTS | {flag: wrong}, TypeError, flag)

@@ -1,0 +1,63 @@
+"""Notebooks train on the device at hand. Two are run on the pretended accelerator here, all of them each week."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import nbformat
+import pytest
+import torch
+
+ROOT = Path(__file__).parents[2]
+BOOK = ROOT / "book"
+DEVICE = re.compile(r"^device = (?:attention\.)?default_device\(.*?\)", re.MULTILINE)
+TRAINS = re.compile(r"\btorch\.optim\.|\battention\.train\(|\bexperiment\.learn\(\w")
+
+
+def code(path):
+    notebook = nbformat.read(path, as_version=4)
+    return "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
+
+
+TRAINING = [path for path in sorted([*BOOK.glob("*.ipynb"), *BOOK.glob("more/*.ipynb")]) if TRAINS.search(code(path))]
+
+
+@pytest.mark.parametrize("path", TRAINING, ids=lambda path: str(path.relative_to(BOOK)))
+def test_a_notebook_that_trains_says_on_which_device(path):
+    assert len(DEVICE.findall(code(path))) == 1
+
+
+@pytest.fixture(scope="module")
+def failures(tmp_path_factory):
+    """What failed on the pretended accelerator: in two notebooks, and in one of them that trains on the CPU."""
+    if not hasattr(torch.library.Library, "fallback"):
+        pytest.skip("this PyTorch cannot pretend")
+    folder = tmp_path_factory.mktemp("notebooks")
+    for name in ("06-self-attention", "more/05-masking"):
+        notebook = nbformat.read(BOOK / f"{name}.ipynb", as_version=4)
+        nbformat.write(notebook, folder / f"{Path(name).name}.ipynb")
+    for cell in notebook.cells:
+        cell.source = DEVICE.sub('device = "cpu"', cell.source)
+    nbformat.write(notebook, folder / "planted.ipynb")
+
+    flags = "--nbval --nbval-current-env --rootdir=. -p book.conftest -p no:cacheprovider --junitxml=results.xml"
+    paths = os.pathsep.join([str(ROOT), str(ROOT / "src")])
+    environment = os.environ | {"ATTENTION_DEVICE": "lazy", "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "pytest", *flags.split(), *sorted(path.name for path in folder.iterdir())]
+    subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
+    found = {}
+    for case in ElementTree.parse(folder / "results.xml").iter("testcase"):
+        found.setdefault(case.get("classname"), []).extend(part.text for part in case)
+    return found
+
+
+def test_on_the_accelerator_they_print_the_same(failures):
+    assert failures["06-self-attention.ipynb"] == failures["05-masking.ipynb"] == []
+
+
+def test_training_elsewhere_is_found(failures):
+    (failure,) = failures["planted.ipynb"]
+    assert "Adam trains a parameter of shape (6, 6) on cpu" in failure

@@ -1,0 +1,260 @@
+"""Each chapter's last cell of code holds what it taught: it runs in an empty notebook, and agrees with the package."""
+
+import ast
+import itertools
+
+import nbformat
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from attention import (
+    AdditiveAttention,
+    Decoder,
+    MultiHeadAttention,
+    Transformer,
+    attention_weights,
+    causal_mask,
+    masked_softmax,
+    nadaraya_watson,
+    padding_mask,
+    rotate,
+    scaled_dot_product_attention,
+    sinusoidal_positions,
+)
+from attention.course.reaction import shares
+from attention.efficient import merge, partial
+from tools.notebooks.lecture import CHAPTERS, seen
+
+COMPARISONS = {}
+
+
+def chapter(number: int):
+    """Register what compares a chapter's names with the package, or with PyTorch."""
+
+    def register(compare):
+        COMPARISONS[number] = compare
+        return compare
+
+    return register
+
+
+def whole(path) -> str:
+    cells = seen(nbformat.read(path, as_version=4))
+    (cell,) = (cell for cell in cells if "whole" in cell.metadata.get("tags", ()))
+    return cell.source
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_the_whole_runs_by_itself_and_agrees(path):
+    source = whole(path)
+    imported = {
+        name.partition(".")[0]
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in ([node.module] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names])
+    }
+    assert imported <= {"torch", "math"}
+    names: dict = {"__name__": "__main__"}
+    torch.manual_seed(0)
+    exec(compile(source, path.name, "exec"), names)
+    torch.manual_seed(1)
+    COMPARISONS[int(path.name[:2])](names)
+
+
+# ------------------------------------------------------------------------------------------------ chapter 1
+
+
+@chapter(1)
+def _(whole):
+    query, keys, values = torch.randn(5), torch.randn(11, 5), torch.randn(11)
+    weights = attention_weights(query[None], keys, scale=1.0)  # (1, 11)
+    torch.testing.assert_close(whole["attention"](query, keys, values), (weights @ values)[0])
+
+
+# ------------------------------------------------------------------------------------------------ chapter 2
+
+
+@chapter(2)
+def _(whole):
+    Q, K = torch.randn(2, 7, 5), torch.randn(2, 11, 5)
+    weights = whole["dot_product"](Q, K).softmax(-1)
+    assert_close = torch.testing.assert_close
+    assert_close(weights, attention_weights(Q, K, scale=1.0))
+    assert_close(whole["cosine"](Q, K), torch.cosine_similarity(Q[:, :, None], K[:, None], dim=-1))
+    assert_close(whole["distance"](Q, K), -0.5 * (Q[:, :, None] - K[:, None]).square().sum(-1))
+
+
+# ------------------------------------------------------------------------------------------------ chapter 3
+
+
+@chapter(3)
+def scaled(names):
+    query, key, value = torch.randn(2, 3, 5, 7), torch.randn(2, 3, 11, 7), torch.randn(2, 3, 11, 4)
+    expected = scaled_dot_product_attention(query, key, value)
+    torch.testing.assert_close(names["attention"](query, key, value), expected)
+
+
+# ------------------------------------------------------------------------------------------------ chapter 4
+
+
+@chapter(4)
+def softmax(names):
+    far = torch.randn(3, 5, 7) + 1000 * torch.randn(3, 5, 1)
+    torch.testing.assert_close(names["softmax"](far), masked_softmax(far))
+    scores = torch.randn(7)
+    expected = torch.autograd.functional.jacobian(lambda s: s.softmax(0), scores)
+    torch.testing.assert_close(names["jacobian"](scores), expected)
+
+
+# ------------------------------------------------------------------------------------------------ chapter 5
+
+
+@chapter(5)
+def masking(names):
+    lengths = torch.tensor([7, 4, 1])
+    query, key, value = torch.randn(3, 7, 5), torch.randn(3, 7, 5), torch.randn(3, 7, 2)
+    visible = causal_mask(7) & padding_mask(lengths, 7)
+    expected = scaled_dot_product_attention(query, key, value, visible)
+    valid = torch.arange(7) < lengths[:, None]
+    torch.testing.assert_close(names["causal_attention"](query, key, value, valid), expected)
+    scores = torch.randn(3, 7, 7)
+    torch.testing.assert_close(names["masked_softmax"](scores, visible), masked_softmax(scores, visible))
+
+
+# ------------------------------------------------------------------------------------------------ chapter 6
+
+
+@chapter(6)
+def self_attention(names):
+    layer = names["SelfAttention"](width=7, query_width=3, value_width=5)
+    x = torch.randn(2, 11, 7)
+    parts = [x @ linear.weight.T for linear in (layer.query, layer.key, layer.value)]
+    torch.testing.assert_close(layer(x), scaled_dot_product_attention(*parts))
+
+
+# ------------------------------------------------------------------------------------------------ chapter 7
+
+
+@chapter(7)
+def many_heads(names):
+    layer, package = names["MultiHead"](12, 3), MultiHeadAttention(12, 3)
+    package.load_state_dict(layer.state_dict())
+    query, source, mask = torch.randn(2, 5, 12), torch.randn(2, 7, 12), torch.rand(2, 1, 5, 7) < 0.5
+    mask[..., 0] = True  # a key for each query
+    for own in (None, mask):
+        torch.testing.assert_close(layer(query, source, source, own), package(query, source, source, own)[0])
+    theirs = nn.MultiheadAttention(12, 3, batch_first=True)
+    nn.init.normal_(theirs.in_proj_bias)
+    layer.load_state_dict(MultiHeadAttention.from_torch(theirs).state_dict())
+    torch.testing.assert_close(layer(query, source, source), theirs(query, source, source)[0])
+
+
+# ------------------------------------------------------------------------------------------------ chapter 8
+
+
+@chapter(8)
+def two_ways(names):
+    x = torch.randn(2, 3, 7, 10)
+    torch.testing.assert_close(names["sinusoidal_positions"](7, 10), sinusoidal_positions(7, 10))
+    torch.testing.assert_close(names["rotate"](x), rotate(x))
+
+
+# ------------------------------------------------------------------------------------------------ chapter 9
+
+
+@chapter(9)
+def kernel_regression(names):
+    query, key, value = torch.randn(5, 3), torch.randn(7, 3), torch.randn(7)
+    expected = nadaraya_watson(query, key, value, bandwidth=0.7)
+    torch.testing.assert_close(names["kernel_regression"](query, key, value, 0.7), expected)
+
+
+# ------------------------------------------------------------------------------------------------ chapter 10
+
+
+@chapter(10)
+def look_back(names):
+    mine = names["LookBack"](11, 6)
+    theirs = Decoder(11, 6, AdditiveAttention(6, 6, 6))
+    learned = {}
+    for name, weight in theirs.state_dict().items():
+        learned[name.removeprefix("attention.").replace("_l0", "").replace("w_v", "w")] = weight
+    mine.load_state_dict(learned)
+    token, state, states = torch.tensor([1, 4, 7]), torch.randn(3, 6), torch.randn(3, 5, 6)
+    logits, hidden, weights = theirs.step(token, state[None], states)
+    found = mine(token, state, states)
+    torch.testing.assert_close(found[0], logits)
+    torch.testing.assert_close(found[1], hidden[0])
+    torch.testing.assert_close(found[2][..., 0], weights)
+
+
+def test_chapter_10_writes_out_the_additive_attention_of_the_package():
+    (path,) = (path for path in CHAPTERS if path.stem.startswith("10-"))
+    (cell,) = (c for c in nbformat.read(path, as_version=4).cells if c.source.startswith("class AdditiveAttention"))
+    names = {"nn": nn, "masked_softmax": masked_softmax}
+    exec(compile(cell.source, path.name, "exec"), names)
+    torch.manual_seed(0)
+    mine = names["AdditiveAttention"](6, 4)
+    torch.manual_seed(0)
+    theirs = AdditiveAttention(6, 6, 4)  # the same random numbers, in the same order
+    assert list(mine.state_dict()) == list(theirs.state_dict())
+    state, states, mask = torch.randn(3, 6), torch.randn(3, 5, 6), padding_mask(torch.tensor([5, 2, 1]), 5)
+    torch.testing.assert_close(mine(state, states, mask), theirs(state[:, None], states, states, mask))
+
+
+# ------------------------------------------------------------------------------------------------ chapter 11
+
+
+@chapter(11)
+def a_transformer(names):
+    tokens, positions, norm = names["tokens"], names["positions"], names["norm"]
+    model = Transformer(50, 16, num_heads=4, num_layers=2, max_length=12)
+    model.token_embedding, model.position_embedding, model.final_norm = tokens, positions, norm
+    model.output.weight = tokens.weight
+
+    def blocks_agree(x):
+        for block, ours in zip(model.blocks, names["blocks"], strict=True):
+            block.attend = MultiHeadAttention.from_torch(ours.attend)
+            block.before_attend, block.before_feed_forward = ours.norm_1, ours.norm_2
+            block.feed_forward.up, block.feed_forward.down = ours.up, ours.down
+            assert_close(ours(x), block(x, is_causal=True)[0])
+
+    blocks_agree(torch.randn(3, 12, 16))
+    assert names["logits"].shape == (*names["texts"].shape, 50)
+    assert_close(names["logits"], model(names["texts"]))
+    for ours in names["blocks"]:
+        nn.init.normal_(ours.attend.in_proj_bias)
+    blocks_agree(torch.randn(3, 5, 16))
+
+
+# ------------------------------------------------------------------------------------------------ chapter 12
+
+
+@chapter(12)
+def merged(names):
+    scores, value = torch.randn(3, 5, 11), torch.randn(3, 11, 4)
+    parts = [names["part"](scores[..., keys], value[:, keys]) for keys in (slice(4), slice(4, 5), slice(5, None))]
+    ours = [partial(scores[..., keys], value[:, keys]) for keys in (slice(4), slice(4, 5), slice(5, None))]
+    largest, total, mixture = names["merge"](parts[2], names["merge"](parts[0], parts[1]))
+    expected = merge(merge(ours[0], ours[1]), ours[2])
+    torch.testing.assert_close(mixture / total, expected.answer())
+    torch.testing.assert_close((largest + total.log()).squeeze(-1), expected.log_total())
+    torch.testing.assert_close(mixture / total, masked_softmax(scores) @ value)
+
+
+# ------------------------------------------------------------------------------------------------ chapter 13
+
+
+@chapter(13)
+def a_head_that_follows(names):
+    weights, before, after = torch.rand(2, 3, 11, 11), [1, 2, 4, 7], [8, 9, 10]
+    table = shares(weights, before, after)
+    assert_close(names["atom_shares"](weights, before, after), table)
+    same = torch.rand(3, 4) < 0.5
+    keeps, follows = names["rules"](table, same)
+    for place in itertools.product(range(2), range(3)):
+        best = [max(range(4), key=row.__getitem__) for row in table[place].tolist()]
+        assert keeps[place].tolist() == [same[i, j].item() for i, j in enumerate(best)]
+        assert follows[place].tolist() == [same[i, j].item() and best.count(j) == 1 for i, j in enumerate(best)]

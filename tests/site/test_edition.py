@@ -1,0 +1,110 @@
+"""An edition is named after its day, in three places that agree; the forms that readers fill in are sound."""
+
+import re
+import shutil
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tools.editions import edition
+from tools.editions.edition import address, site
+
+ROOT = Path(__file__).parents[2]
+FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("[!c]*.yml"))
+CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+
+
+def test_the_name_is_a_day_everywhere():
+    name = edition.version()
+    assert edition.VERSION.fullmatch(name)
+    assert date(*map(int, name.split("."))) == CITATION["date-released"]
+    assert CITATION["version"] == name
+    assert re.findall("^## (.*)$", CHANGELOG, re.MULTILINE)[0] == name
+
+
+def test_the_changelog_leads_to_pages_that_there_are():
+    pages = re.findall(rf"\]\({re.escape(site())}/book/([\w-]+)\.html", CHANGELOG)
+    assert pages
+    for page in pages:
+        assert [*(ROOT / "book").glob(f"{page}.*")], page
+
+
+def test_the_citation_has_what_its_format_asks_for():
+    assert CITATION.keys() >= {"cff-version", "message", "title", "authors"}
+    assert CITATION["url"] == site() + "/"
+    assert CITATION["repository-code"] == address()
+
+
+@pytest.mark.parametrize("name", ["2026.11.22", "2030.1.1"])
+def test_a_day_is_a_name(name):
+    assert edition.VERSION.fullmatch(name)
+
+
+@pytest.mark.parametrize("name", ["0.1.0", "2026.11", "2026.11.02", "2026.13.1", "2026.11.32", "v2026.11.22"])
+def test_anything_else_is_none(name):
+    assert not edition.VERSION.fullmatch(name)
+
+
+def test_a_tag_that_names_another_edition_is_refused(tmp_path):
+    (tmp_path / "pyproject.toml").write_text('[project]\nversion = "2026.11.22"\n', encoding="utf-8")
+    edition.check_tag("v2026.11.22", tmp_path)
+    for tag in ("2026.11.22", "v2026.11.23"):
+        with pytest.raises(ValueError, match=rf"must be v2026\.11\.22, .* found '{tag}'"):
+            edition.check_tag(tag, tmp_path)
+
+
+def test_the_notes_of_a_release_are_the_changelog_s(tmp_path):
+    (tmp_path / "pyproject.toml").write_text('[project]\nversion = "2026.11.22"\n', encoding="utf-8")
+    changelog = (
+        "# Changes\n\n## 2026.12.1\n\nLater.\n\n## 2026.11.22\n\nThis.\n\n### Figures\n\nMove.\n\n## 2025.1.1\n\nOld.\n"
+    )
+    (tmp_path / "CHANGELOG.md").write_text(changelog, encoding="utf-8")
+    assert edition.notes(tmp_path) == "This.\n\n### Figures\n\nMove.\n"
+    (tmp_path / "CHANGELOG.md").write_text("# Changes\n\n## 2026.11.22\n\n## 2025.1.1\n\nOld.\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="says nothing of the edition 2026"):
+        edition.notes(tmp_path)
+
+
+@pytest.mark.parametrize(("tag", "status"), [(f"v{edition.version()}", 0), ("v0.1.0", 1), ("", 1)])
+def test_a_release_begins_with_the_check_of_its_tag(tag, status):
+    command = [sys.executable, "-m", "tools.editions.edition", tag]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode == status
+    assert run.stdout == (edition.notes() if status == 0 else "")
+    assert "Traceback" not in run.stderr
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="git is not here")
+def test_commit_and_moment_are_git_s(tmp_path, monkeypatch):
+    monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+    assert edition.commit(tmp_path) == ""  # no repository
+    assert edition.moment(tmp_path).year == 1970
+    (tmp_path / "text").write_text("one", encoding="utf-8")
+    for name, day in (("AUTHOR", "2026-11-22T12:00:00Z"), ("COMMITTER", "2026-11-23T12:00:00Z")):
+        for key, value in (("NAME", "A"), ("EMAIL", "a@example.org"), ("DATE", day)):
+            monkeypatch.setenv(f"GIT_{name}_{key}", value)
+    for command in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "--message", "all"]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    assert re.fullmatch("[0-9a-f]{9}", edition.commit(tmp_path))
+    assert edition.moment(tmp_path).isoformat() == "2026-11-23T12:00:00+00:00"
+    (tmp_path / "text").write_text("two", encoding="utf-8")
+    assert re.fullmatch(r"[0-9a-f]{9}\+", edition.commit(tmp_path))
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    assert edition.moment(tmp_path).isoformat() == "1970-01-02T00:00:00+00:00"
+
+
+@pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
+def test_a_form_has_what_github_asks_for(path):
+    form = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert {"name", "description", "body"} <= form.keys()
+    ids = [field["id"] for field in form["body"]]
+    assert len(ids) == len(set(ids))
+    for field in form["body"]:
+        assert field["type"] in ("input", "textarea", "dropdown")
+        assert field["attributes"]["label"]
+        assert ("options" in field["attributes"]) == (field["type"] == "dropdown")

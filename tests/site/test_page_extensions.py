@@ -1,0 +1,122 @@
+"""The book's Sphinx extensions on pages of their own: text beside a figure, cards of works, what is searched."""
+
+from docutils import nodes
+from docutils.utils import new_document
+from nbformat.v4 import new_markdown_cell, new_notebook
+from pybtex.database import parse_string
+
+from tools.site import cards
+from tools.site.beside import FiguresBeside
+from tools.site.citations import card
+from tools.site.formulas import hold_together
+from tools.site.sections import formula, sections
+
+
+def paragraph(text: str, link: str = "") -> nodes.paragraph:
+    return nodes.paragraph(
+        "", f"{text} ", *([nodes.reference("", "there", refuri=link, classes=["state"])] if link else [])
+    )
+
+
+def cell(*tags: str, name: str = "") -> nodes.container:
+    drawn = [nodes.raw("", f'<attention-explorer id="{name}">', format="html")] if name else []
+    return nodes.container("", *drawn, classes=["cell", *tags])
+
+
+def grouped(*parts: nodes.Node) -> list[list[str]]:
+    """What stands before, in and behind the group of a section's parts, each paragraph by its first word."""
+    document = new_document("page")
+    section = nodes.section("", nodes.title("", "A title"), *parts)
+    document += section
+    FiguresBeside(document).apply()
+    (at,) = [i for i, part in enumerate(section) if "beside" in part.get("classes", ())]
+    outside = [section[1:at], section[at].children, section[at + 1 :]]
+    return [[part.astext().split()[0] for one in some for part in one.findall(nodes.paragraph)] for some in outside]
+
+
+def test_a_figure_stands_beside_the_text_around_it():
+    figure = cell("tag_beside", name="turn")
+    told = [paragraph("one"), paragraph("two"), figure, paragraph("three"), paragraph("four")]
+    assert grouped(*told, cell(), paragraph("five")) == [["one"], ["two", "three", "four"], ["five"]]
+
+
+def test_what_links_to_the_figure_stands_beside_it_too():
+    figure = cell("tag_beside", name="turn")
+    before = [paragraph("one", "#other?x=1"), paragraph("two", "#turn?x=1"), paragraph("three")]
+    behind = [cell(), paragraph("four", "#turn?x=2"), paragraph("five"), cell(), paragraph("six", "#other?x=1")]
+    assert grouped(*before, figure, *behind) == [["one"], ["two", "three", "four", "five"], ["six"]]
+
+
+def test_code_of_the_figure_in_a_cell_of_its_own_does_not_part_it_from_its_text():
+    figure = cell("tag_beside", name="turn")
+    assert grouped(paragraph("one"), paragraph("two"), cell("tag_hide-input"), figure) == [["one"], ["two"], []]
+    assert grouped(paragraph("one"), cell(), cell("tag_hide-input"), figure.deepcopy()) == [["one"], [], []]
+
+
+def test_a_heading_and_another_figure_end_it():
+    ends = {"heading": nodes.section("", nodes.title("", "Next")), "figure": cell(name="other")}
+    for end in ends.values():
+        parts = [
+            paragraph("one"),
+            cell("tag_beside", name="turn"),
+            paragraph("two"),
+            end,
+            paragraph("three", "#turn?x=1"),
+        ]
+        assert grouped(*parts) == [[], ["one", "two"], ["three"]]
+
+
+WORK = r"""@inproceedings{he2016, author = {He, Kaiming and M{\"u}ller <b>, Hans}, title = {Deep {R}esidual},
+    booktitle = {A Conference}, year = {2016}, doi = {10.1109/CVPR.2016.90}}
+    @book{james1890, author = {James, William}, title = {Psychology}, publisher = {Holt}, year = {1890}}
+    @misc{brown2020, author = {A, B and C, D and E, F and others}, title = {Few}, year = {2020}}"""
+
+
+def test_a_card_says_who_when_what_and_where():
+    works = parse_string(WORK, "bibtex").entries
+    told = card(works["he2016"], "bibliography.html#he2016")
+    for said in (
+        "Kaiming He and Hans Müller &lt;b&gt;, 2016",
+        "Deep Residual",
+        "A Conference",
+        "https://doi.org/10.1109",
+    ):
+        assert said in told
+    assert card(works["james1890"], "bibliography.html#james1890").count("<a ") == 1  # it is to be read nowhere
+    assert "B A, D C, F E and others, 2020" in card(works["brown2020"], "")
+
+
+def test_a_formula_is_found_by_its_words():
+    latex = r"\textcolor{#0072B2}{q}\cdot\textcolor{#B35900}{k_i} / \sqrt{D} \le \tfrac12\alpha"
+    assert formula(latex) == "q·k_i / √D ≤1/2α"
+    assert formula(r"-\ln 0.6\;x \in\mathbb{R}") == "-ln 0.6 x ∈ℝ"
+    assert formula(r"\frac{1}{\sqrt{D}}\sum_i\mathbf{q}_i^\top") == "1/√D∑_iq_iᵀ"
+
+
+def test_a_formula_keeps_what_touches_it():
+    document = new_document("page")
+    sentence = nodes.paragraph()
+    for words in ("Of ", " and (", "), not ", " or "):
+        sentence += [nodes.Text(words), nodes.math("", "x")]
+    sentence += nodes.Text(".")
+    document += [sentence, nodes.paragraph("", "", nodes.math("", "y"), nodes.strong("", "bold"))]
+    hold_together(None, document, "page")
+    assert document.astext() == "Of x and (x), not x or x.\n\nybold"
+    assert [part.astext() for part in document.findall(nodes.inline)] == ["(x),", "x."]
+
+
+def test_sections_hold_their_own_text_alone():
+    inner = nodes.section("", nodes.title("", "Inner"), paragraph("below"), ids=["inner"])
+    fold = nodes.raw("", "<details><summary>Why?</summary>", format="html")
+    shown = nodes.container("", paragraph("result"), classes=["cell_output"])
+    outer = nodes.section("", nodes.title("", "Outer"), paragraph("above"), fold, shown, inner, ids=["outer"])
+    assert sections(outer, {}) == [
+        ("", "Outer", "above Why?"),
+        ("inner", "Inner", "below"),
+    ]
+
+
+def test_the_card_at_a_chapter_s_end_shows_the_next_one():
+    head = "# 4. A *title*\n\nText, **a word**. **Why does $Q$\nask $K^\\top$?** And **why?**"
+    card = cards.card(new_notebook(cells=[new_markdown_cell(head)]))
+    assert (card.title, card.question) == ("4. A title", "Why does Q ask Kᵀ?")

@@ -1,0 +1,82 @@
+"""Which edition this is: its name, its commit, and the moment that all its files are dated with.
+
+``python -m tools.editions.edition v2026.11.22`` checks that a tag names this edition, and prints what the changelog
+says of it.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from datetime import UTC, datetime
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+VERSION = re.compile(r"20\d\d\.(1[0-2]|[1-9])\.(3[01]|[12]\d|[1-9])")
+
+
+def version(root: Path = ROOT) -> str:
+    """The edition's name: its day, as pyproject.toml has it, say 2026.11.22."""
+    return tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+
+
+def commit(root: Path = ROOT) -> str:
+    """The short name of the commit, with a plus behind it where files have changed since; empty without git."""
+    found = _git(root, "rev-parse", "--short=9", "HEAD")
+    return found + "+" if found and _git(root, "status", "--porcelain", "--untracked-files=no") else found
+
+
+def moment(root: Path = ROOT) -> datetime:
+    """When the commit was made, or what ``SOURCE_DATE_EPOCH`` says: the same sources make the same files."""
+    seconds = os.environ.get("SOURCE_DATE_EPOCH") or _git(root, "log", "-1", "--format=%ct") or 0
+    return datetime.fromtimestamp(int(seconds), UTC)
+
+
+def address(root: Path = ROOT) -> str:
+    """The repository's public address, as _config.yml has it: https://github.com/owner/name."""
+    return re.search(r"\burl: ([^\s}]+)", (root / "_config.yml").read_text(encoding="utf-8"))[1]
+
+
+def site(root: Path = ROOT) -> str:
+    """Where the book is published, without a slash at the end."""
+    owner, name = address(root).split("/")[-2:]
+    return f"https://{owner.lower()}.github.io/{name}"
+
+
+def check_tag(tag: str, root: Path = ROOT) -> None:
+    """Raise a ValueError unless a tag is the one of this edition."""
+    if tag != f"v{version(root)}":
+        raise ValueError(f"the tag must be v{version(root)}, as pyproject.toml names the edition, found {tag!r}")
+
+
+def notes(root: Path = ROOT) -> str:
+    """What the changelog says of this edition.
+
+    Raises:
+        ValueError: nothing.
+    """
+    changelog = (root / "CHANGELOG.md").read_text(encoding="utf-8")
+    for section in re.split("^## ", changelog, flags=re.MULTILINE)[1:]:
+        name, _, text = section.partition("\n")
+        if name.strip() == version(root) and text.strip():
+            return text.strip() + "\n"
+    raise ValueError(f"CHANGELOG.md says nothing of the edition {version(root)}")
+
+
+def _git(root: Path, *command: str) -> str:
+    if not (root / ".git").exists():  # a folder above it may have a history of its own
+        return ""
+    try:
+        run = subprocess.run(["git", *command], cwd=root, capture_output=True, text=True, check=False)
+    except OSError:
+        return ""
+    return run.stdout.strip() if run.returncode == 0 else ""
+
+
+if __name__ == "__main__":
+    try:
+        check_tag(sys.argv[1] if len(sys.argv) > 1 else "")
+        print(notes(), end="")
+    except ValueError as error:
+        sys.exit(str(error))

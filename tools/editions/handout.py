@@ -1,0 +1,60 @@
+"""The notebooks for a class, without the exercises' answers: ``make handout`` writes them to ``_build/handout``.
+
+It packs them too, into the file that a release offers for download.
+"""
+
+import re
+import shutil
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+from tools.editions.edition import site, version
+from tools.notebooks.execute import BOOK, NOTEBOOKS
+
+FOLDER = BOOK.parent / "_build" / "handout"
+ANSWER = re.compile(r"<details><summary>(?!Hint).*?</details>\n*", re.DOTALL)
+PAGE = re.compile(r"\]\((?:\.\./)?([\w-]+)\.md(#[\w-]+)?\)")
+
+
+def handout(notebook: NotebookNode, pages: str) -> NotebookNode:
+    """A copy of a notebook without its exercises' answers; hints, and answers to what was to be predicted, stay.
+
+    Args:
+        notebook: one of the book's.
+        pages: where the book is published; links to its pages that are no notebooks lead there.
+    """
+    notebook = nbformat.from_dict(notebook)
+    notebook.cells = [cell for cell in notebook.cells if "solution" not in cell.metadata.get("tags", [])]
+    exercises = False
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            parts = re.split(r"^(?=## )", cell.source, flags=re.MULTILINE)
+            for number, part in enumerate(parts):
+                if part.startswith("## "):
+                    exercises = part.partition("\n")[0].lower().endswith("exercises")
+                if exercises:
+                    parts[number] = ANSWER.sub("", part)
+            cell.source = "".join(parts)
+            cell.source = PAGE.sub(rf"]({pages}/book/\1.html\2)", cell.source)
+    return notebook
+
+
+def write(folder: Path) -> None:
+    """Write every notebook of the book into the folder, over what may stand there."""
+    (folder / "more").mkdir(parents=True, exist_ok=True)
+    for path in NOTEBOOKS:
+        nbformat.write(handout(nbformat.read(path, as_version=4), site()), folder / path.relative_to(BOOK))
+    shutil.copy(BOOK / "one_file.py", folder)
+
+
+def pack(folder: Path, name: str) -> Path:
+    """Pack the folder into one file beside it, in which all lies in a folder of its own."""
+    return Path(shutil.make_archive(str(folder.parent / name), "zip", folder.parent, folder.name))
+
+
+if __name__ == "__main__":
+    write(FOLDER)
+    packed = pack(FOLDER, f"softlookup-handout-{version()}")
+    print(f"The notebooks without solutions: {FOLDER}, packed: {packed}")

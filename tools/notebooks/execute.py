@@ -1,0 +1,111 @@
+"""Run notebooks and save them normalised, so that a second run changes nothing.
+
+Usage: ``python -m tools.notebooks.execute [NOTEBOOK …]``.
+"""
+
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+from nbformat import NotebookNode
+
+from tools.notebooks.compare import SVG_METADATA
+
+BOOK = Path(__file__).parents[2] / "book"
+NOTEBOOKS = sorted([*BOOK.glob("*.ipynb"), *BOOK.glob("more/*.ipynb")])
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+CELL_METADATA = ("mystnb", "tags")
+# As Colab and JupyterLab say what the tag says to the page.
+FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}
+SVG = "image/svg+xml"
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+TIMEOUT = 120
+
+
+def normalise(notebook: NotebookNode) -> NotebookNode:
+    """The notebook without what changes from run to run: widget views, an editor's metadata.
+
+    Code that the page folds (its cell's tag is ``hide-input`` or ``hide-cell``) is folded in JupyterLab and Colab too.
+    """
+    notebook = nbformat.from_dict(notebook)
+    notebook.metadata = nbformat.from_dict(METADATA)
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    seen: set[str] = set()
+    for number, cell in enumerate(notebook.cells):
+        if cell.get("id") in seen | {None}:
+            taken = seen | {other.get("id") for other in notebook.cells}
+            cell.id = next(name for name in (f"cell-{free}" for free in count(number)) if name not in taken)
+        seen.add(cell.id)
+        cell.metadata = {name: cell.metadata[name] for name in CELL_METADATA if cell.metadata.get(name)}
+        if cell.cell_type == "code":
+            if {"hide-input", "hide-cell"} & set(cell.metadata.get("tags", ())):
+                cell.metadata |= FOLDED
+            cell.outputs = [_normalise_output(output) for output in cell.outputs]
+    return notebook
+
+
+def _normalise_output(output: NotebookNode) -> NotebookNode:
+    output.pop("transient", None)
+    if "data" in output:
+        output.data.pop(WIDGET_VIEW, None)
+        if SVG in output.data:
+            output.data[SVG] = SVG_METADATA.sub("", output.data[SVG])
+    return output
+
+
+def run(path: Path) -> None:
+    """Execute a notebook from a fresh kernel and save it, normalised; a cell that fails leaves the file as it was."""
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.metadata.pop("execution", None)
+    client = NotebookClient(
+        notebook,
+        timeout=TIMEOUT,
+        kernel_name="python3",
+        coalesce_streams=True,
+        record_timing=False,
+        store_widget_state=False,
+        resources={"metadata": {"path": str(path.parent)}},
+    )
+    client.execute()
+    nbformat.write(normalise(notebook), path)
+
+
+def page_name(path: Path) -> str:
+    """The name of a page of the book, as in ``02-scores`` and ``more/02-scores``."""
+    return path.resolve().relative_to(BOOK.resolve()).with_suffix("").as_posix()
+
+
+def main(names: list[str]) -> int:
+    """Run the notebooks named, or all of the book's, two at a time; return how many failed."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+    paths = [Path(name) for name in names] or NOTEBOOKS
+    missing = [path for path in paths if not path.is_file()]
+    if missing:
+        print(f"There is no notebook {missing[0]}.", file=sys.stderr)
+        return 1
+
+    def attempt(path: Path) -> bool:
+        try:
+            run(path)
+        except CellExecutionError as error:
+            print(f"{path}: {error}", file=sys.stderr)
+            return False
+        print(path)
+        return True
+
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        return list(pool.map(attempt, paths)).count(False)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

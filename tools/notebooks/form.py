@@ -1,0 +1,86 @@
+"""The form that every notebook of the book has; :func:`faults` lists where one has not, and
+``python -m tools.notebooks.form`` brings all into it, as far as that does not need them executed.
+"""
+
+import re
+
+import nbformat
+from nbformat import NotebookNode
+from nbval.plugin import find_comment_markers, find_metadata_tags
+
+from tools.notebooks.execute import NOTEBOOKS, WIDGET_VIEW, normalise
+
+MOST_LINES = 25
+MOST_FOLDED_LINES = 50  # of code that only draws, with the question and the reason of a prediction
+MOST_IMPORTS = 8
+SETUP = """\
+try:
+    import attention
+except ModuleNotFoundError:
+    %pip install --quiet git+{address}"""
+ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
+TIMING = re.compile(r"\b\d+(\.\d+)?\s?(seconds|secs?|ms|µs|ns|s)\b|\bWall time|it/s")
+
+
+def faults(notebook: NotebookNode, address: str) -> list[str]:
+    """Where a notebook departs from the form.
+
+    Args:
+        notebook: as it is committed.
+        address: the repository's public address, from which the first code cell installs the package.
+
+    Returns:
+        one sentence a fault; empty for a notebook that is fit to publish.
+    """
+    found = []
+    codes = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    if normalise(notebook) != notebook:
+        found.append("it is not normalised: run make notebooks")
+    if not codes or codes[0].source != SETUP.format(address=address):
+        found.append("its first code cell is not the set-up cell of tools/notebooks/form.py")
+    for number, cell in enumerate(codes, start=1):
+        found += [f"code cell {number} {fault}" for fault in _cell_faults(cell)]
+        if cell.execution_count != number:
+            found.append(f"code cell {number} has execution count {cell.execution_count}: run make notebooks")
+    return found
+
+
+def _cell_faults(cell: NotebookNode) -> list[str]:
+    found = []
+    lines = cell.source.splitlines()
+    nbval = dict(find_metadata_tags(cell.metadata)) | dict(find_comment_markers(cell.source))
+    most = MOST_FOLDED_LINES if "hide-input" in cell.metadata.get("tags", ()) else MOST_LINES
+    if len(lines) > most:
+        found.append(f"has {len(lines)} lines, more than {most}")
+    if sum(line.startswith(("import ", "from ")) for line in lines) > MOST_IMPORTS:
+        found.append(f"has more than {MOST_IMPORTS} lines of imports")
+    if "hide-input" in cell.metadata.get("tags", ()) and not lines[0].startswith("# @title "):
+        found.append("is folded and has no title: begin it with a line '# @title What it draws', which Colab shows")
+    if nbval.get("skip") or not nbval.get("check", True):
+        found.append("has its output ignored: print it rounded, or assert its bounds")
+    for output in cell.outputs:
+        found += _output_faults(output, cell)
+    return found
+
+
+def _output_faults(output: NotebookNode, cell: NotebookNode) -> list[str]:
+    found = []
+    data = output.get("data", {})
+    if any(kind.startswith("image/") for kind in data):
+        alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
+        if len(alt.split()) < 4:
+            found.append("shows a figure without an alt text of four words or more (cell metadata mystnb.image.alt)")
+    if WIDGET_VIEW in data:
+        found.append("holds a widget's view")
+    if output.output_type == "error":
+        found.append("raises an error, at which Run All stops: catch it and print it")
+    text = output.get("text", "") + data.get("text/plain", "")
+    for pattern, what in ((ADDRESS, "an address in memory"), (TIMING, "a timing")):
+        if match := pattern.search(text):
+            found.append(f"prints {what}: {match.group()}")
+    return found
+
+
+if __name__ == "__main__":  # make format
+    for path in NOTEBOOKS:
+        nbformat.write(normalise(nbformat.read(path, as_version=4)), path)

@@ -1,0 +1,48 @@
+"""Where the atoms of chapter 13's reactions are drawn: ``python -m tools.once.molecules`` writes it into the package.
+
+It needs RDKit (``pip install rdkit``), which the book itself does not: its places are kept in a file, and the weekly
+job compares them.
+"""
+
+import json
+from pathlib import Path
+
+from rdkit import Chem
+from rdkit.Chem import rdDepictor
+
+from attention import molecules
+from attention.course.reaction import ESTER, REACTIONS
+
+FILE = Path(molecules.__file__).with_suffix(".json")
+
+
+def drawn(line: str) -> dict[str, list]:
+    """The places of a reaction's atoms, in the order in which they are written, and its bonds.
+
+    Each molecule is laid out by itself, and rings are written with single and double bonds in turn.
+    """
+    places, bonds = [], []
+    for smiles in line.replace(">>", ".").split("."):
+        molecule = Chem.MolFromSmiles(smiles)
+        rdDepictor.Compute2DCoords(molecule)
+        Chem.Kekulize(molecule, clearAromaticFlags=True)
+        first = len(places)
+        shape = molecule.GetConformer()
+        for atom in molecule.GetAtoms():
+            spot = shape.GetAtomPosition(atom.GetIdx())
+            places.append([round(spot.x, 2) + 0.0, round(spot.y, 2) + 0.0])  # no −0
+        for bond in molecule.GetBonds():
+            ends = sorted((first + bond.GetBeginAtomIdx(), first + bond.GetEndAtomIdx()))
+            bonds.append([*ends, int(bond.GetBondTypeAsDouble())])
+    return {"places": places, "bonds": sorted(bonds)}
+
+
+def main() -> None:
+    lines = [*REACTIONS.values(), *ESTER.values()]
+    rows = [f"{json.dumps(line)}: {json.dumps(drawn(line), separators=(',', ':'))}" for line in lines]
+    FILE.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
+    print(f"{len(rows)} reactions in {FILE}")
+
+
+if __name__ == "__main__":
+    main()

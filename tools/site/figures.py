@@ -1,0 +1,138 @@
+"""A Sphinx extension: figures get their numbers, their code goes below them, and a page lists them all.
+
+A figure is numbered by its chapter and its place there: the second of chapter 4 is Figure 4.2, and that of the page
+of More on chapter 4 is Figure 4.B. The other pages have figures without numbers.
+"""
+
+import json
+import re
+from html import escape
+from itertools import count
+from string import ascii_uppercase
+from typing import NamedTuple
+
+import nbformat
+from docutils import nodes
+from myst_nb.sphinx_ import HideCodeCellNode
+from nbformat import NotebookNode
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+from tools.notebooks.execute import NOTEBOOKS, page_name
+
+MARK = "<!-- figures -->"
+CHAPTER = re.compile(r"(?:book/)?(?P<more>more/)?(?P<number>\d\d)-")
+FIGURE = re.compile(r'<attention-explorer class="attention-explorer"(?: id="(?P<name>[^"]+)")?>')
+PAYLOAD = re.compile(f'{FIGURE.pattern}\n<script type="application/json">(?P<data>.*?)</script>')
+
+
+def setup(app):
+    """Register with Sphinx."""
+    app.connect("source-read", add_list)
+    app.add_post_transform(CodeBelow)
+    app.connect("html-page-context", add_numbers)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+class Figure(NamedTuple):
+    """A figure of a notebook; without a number where the notebook is no chapter."""
+
+    number: str
+    anchor: str
+    title: str
+    question: str
+
+
+def figures(notebook: NotebookNode, page: str) -> list[Figure]:
+    """The figures of a notebook, in their order.
+
+    Args:
+        notebook: one that was executed.
+        page: the name of its page.
+    """
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
+    texts = [output.data["text/html"] for output in outputs if "text/html" in output.get("data", {})]
+    places = numbers(page)
+    found = []
+    for match in (match for text in texts for match in PAYLOAD.finditer(text)):
+        payload = json.loads(match["data"])
+        number, anchor = next(places)
+        asked = payload.get("predict", {}).get("question", "")
+        found.append(Figure(number, match["name"] or anchor, payload.get("title", ""), asked))
+    return found
+
+
+def numbers(page: str):
+    """The numbers of a page's figures, one after the other, each with the anchor of a figure that has no name."""
+    chapter = CHAPTER.match(page)
+    for place in count(1):
+        in_page = ascii_uppercase[place - 1] if chapter and chapter["more"] else place
+        number = f"{int(chapter['number'])}.{in_page}" if chapter else ""
+        yield number, f"figure-{number.replace('.', '-').lower() or place}"
+
+
+def add_numbers(app, pagename, templatename, context, doctree) -> None:
+    """Write the numbers of a page's figures into it."""
+    if doctree is not None:
+        context["body"] = numbered(context["body"], pagename)
+
+
+def numbered(body: str, page: str) -> str:
+    """Give each figure its number and its anchor; and where no script runs, the head has the number too."""
+    places = numbers(page)
+
+    def begin(found: re.Match) -> str:
+        number, anchor = next(places)
+        own = f' data-number="{number}"' if number else ""
+        return f'<attention-explorer class="attention-explorer" id="{found["name"] or anchor}"{own}>'
+
+    def head(found: re.Match) -> str:
+        return f'{found[0]}<a href="#{found["anchor"]}">Figure {found["number"]}</a> · '
+
+    body = FIGURE.sub(begin, body)
+    numbered = r'id="(?P<anchor>[^"]+)" data-number="(?P<number>[\w.]+)">\n<script.*?</script>\n<p class="head">'
+    return re.sub(numbered, head, body)
+
+
+class CodeBelow(SphinxPostTransform):
+    """Put the folded code of a figure below it: what stands between a question and its figure parts them."""
+
+    default_priority = 250  # when the code is folded (MyST-NB), and a notebook's outputs are chosen
+    formats = ("html",)
+
+    def run(self, **_) -> None:
+        for cell in self.document.findall(_is_figure):
+            cell["classes"].append("with-figure")
+            if isinstance(cell[0], HideCodeCellNode):
+                code = cell.pop(0)
+                code["prompt_show"], code["prompt_hide"] = "code", "hide the code"
+                cell.append(code)
+
+
+def _is_figure(node: nodes.Node) -> bool:
+    if not isinstance(node, nodes.container) or node.get("nb_element") != "cell_code":
+        return False
+    return any("<attention-explorer" in raw.astext() for raw in node.findall(nodes.raw))
+
+
+def add_list(app, docname: str, source: list[str]) -> None:
+    """Put the list of figures where a page has the mark."""
+    if MARK in source[0]:
+        source[0] = source[0].replace(MARK, listed())
+
+
+def listed() -> str:
+    """All figures under their chapters, the other pages behind them: number, title and question, linked."""
+    text = ""
+    for path in sorted(NOTEBOOKS, key=lambda path: (path.stem, path)):  # More behind its chapter
+        notebook = nbformat.read(path, as_version=4)
+        found = figures(notebook, page_name(path))
+        if found:
+            title = notebook.cells[0].source.splitlines()[0].removeprefix("# ")
+            text += f"\n## {title}\n\n" + "".join(_entry(figure, f"{page_name(path)}.html") for figure in found)
+    return text
+
+
+def _entry(figure: Figure, page: str) -> str:
+    name = f"Figure {figure.number}" if figure.number else "Figure"
+    asked = f"<br><small>{escape(figure.question)}</small>" if figure.question else ""
+    return f'- <a href="{page}#{figure.anchor}">{name}</a> · {escape(figure.title)}{asked}\n'
