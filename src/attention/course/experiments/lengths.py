@@ -2,8 +2,8 @@
 
 A model of two blocks, of attention alone, learns the loops of :mod:`attention.course.experiments.induction` with one
 kind of positions, in sequences of 32 tokens. In the test such loops stand at the end of sequences of 32, 64 and 128
-tokens. Before them stand random symbols that the loop doesn't hold. So what is to be looked up in a longer sequence stands only
-where training never reached.
+tokens. Before them stand random symbols that the loop doesn't hold. So what is to be looked up in a longer sequence
+stands only where training never reached.
 
 All runs together take about four minutes on one processor core.
 """

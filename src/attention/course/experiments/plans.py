@@ -1,10 +1,10 @@
 """Chapter 11's two plans that copy, over forty starts: ``python -m attention.course.experiments.plans --help``.
 
-A model of two blocks can copy in two ways: the first block tells each token what came before it, which the second block
-reads through its keys; or it tells a token where its symbol stood before, which the second block reads through its
-queries. The models of :mod:`attention.course.experiments.induction` learn to copy from 32 starts, and from 8 of them
-once more while no head of the first block can look one back. Then the first block's heads are kept from the second block's
-queries, keys or values.
+A model of two blocks can copy in two ways: the first block tells each token what came before it, which the second
+block reads through its keys; or it tells a token where its symbol stood before, which the second block reads through
+its queries. The models of :mod:`attention.course.experiments.induction` learn to copy from 32 starts, and from 8 of
+them once more while no head of the first block can look one back. Then the first block's heads are kept from the
+second block's queries, keys or values.
 
 All runs together take about four minutes on one processor core.
 """
