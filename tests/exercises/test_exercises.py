@@ -224,7 +224,8 @@ def test_what_a_small_exercise_shows():
 
 @pytest.mark.filterwarnings("ignore:Converting a tensor with requires_grad=True")
 def test_a_constant_in_place_of_an_input_hears_how_to_stay_with_tensors():
-    verdict = kernel_regression.widest_bandwidth.verdict(lambda f, share: math.sqrt(-2 * math.log(share)) / f)
+    left_out = kernel_regression.leave_one_out.specification
+    verdict = kernel_regression.leave_one_out.verdict(lambda x, y, bandwidth: left_out(x, y, bandwidth.item()))
     assert "not their gradients" in verdict
     assert STAY_WITH_TENSORS in verdict
 
@@ -274,11 +275,7 @@ def gradient_with(softmax):
 
 
 def attending_with(softmax):
-    """Self-attention and cross-attention."""
-
-    def answer(target, *source_and_maps):
-        *sources, w_q, w_k, w_v = source_and_maps
-        source = sources[0] if sources else target
+    def answer(target, source, w_q, w_k, w_v):
         return softmax((target @ w_q) @ (source @ w_k).T / math.sqrt(w_q.size(1))) @ (source @ w_v)
 
     return answer
@@ -292,13 +289,6 @@ def layer_with(softmax):
         return (softmax(query @ key.mT / math.sqrt(query.size(-1))) @ value).transpose(1, 2).flatten(2) @ out_weight.T
 
     return answer
-
-
-def context_with(weights_of):
-    """Chapter 10's context, by its weights of the scores and of which states exist."""
-    return lambda scores, lengths, value: (
-        weights_of(scores, torch.arange(scores.size(2)) < lengths[:, None, None]) @ value
-    )
 
 
 def watched(changed, differs=lambda after, before: (after != before).any(dim=1)):
@@ -425,22 +415,6 @@ def alibi(far=math.inf, wrong_heads=()):
     return answer
 
 
-def writing_until(ends, stops=False):
-    def answer(step, state, max_steps):
-        token, is_done = torch.ones(len(state), dtype=torch.long), torch.zeros(len(state), dtype=torch.bool)
-        ids = torch.zeros(len(state), max_steps, dtype=torch.long)
-        for column in ids.T:
-            logits, state = step(token, state)
-            token = logits.argmax(dim=1).masked_fill(is_done, 0)
-            is_done = is_done | torch.isin(token, torch.tensor(ends))
-            column.copy_(token)
-            if stops and is_done.all():
-                break
-        return ids
-
-    return answer
-
-
 def in_sorted_order(table):
     columns = torch.full((len(table),), -1)
     for place in table.flatten().argsort(descending=True).tolist():
@@ -478,10 +452,9 @@ def with_bonds(change):
 
 
 TEN = "Here the scores lie 10⁴ above 0"
-FOUR = (
+WITH_SOFTMAX = (
     (scaling.head_weights, heads_with),
     (softmax.answer_gradient, gradient_with),
-    (self_attention.self_attention, attending_with),
     (self_attention.cross_attention, attending_with),
 )
 REFUSED = [
@@ -501,8 +474,8 @@ REFUSED = [
     *((scaling.score_spread, lambda w, low=low: w.clamp_min(low).log().std(dim=1), "") for low in (1e-4, 1e-20)),
     *((scores.scores, lambda q, k, high=high: (q @ k.T).clamp(-high, high), "Do not clamp") for high in (50, 301)),
     (scores.distance_scores, lambda q, k: (-0.5 * (q[:, None] - k).square().sum(2)).clamp(min=-301), "Do not clamp"),
-    *((exercise, answer(plain), TEN) for exercise, answer in FOUR),
-    *((exercise, answer(clamped(200)), TEN) for exercise, answer in FOUR),
+    *((exercise, answer(plain), TEN) for exercise, answer in WITH_SOFTMAX),
+    *((exercise, answer(clamped(200)), TEN) for exercise, answer in WITH_SOFTMAX),
     (softmax.stable_softmax, lambda s: normalised(shifted(s).clamp_min(-12).exp()), "is right"),
     (softmax.stable_softmax, lambda s: normalised(shifted(s).clamp_min(-70).exp()), "is right"),
     (softmax.stable_softmax, lambda s: normalised((shifted(s) - 80).exp()), "tiny ones"),
@@ -530,30 +503,14 @@ REFUSED = [
     (masking.leaks, compared(lambda after, before: ~torch.isclose(after, before).all(dim=1)), "without `isclose`"),
     (masking.leaks, compared(lambda after, before: (after - before).abs().amax(1) > 1e-15), "a tolerance"),
     (multi_head.multi_head_attention, layer_with(plain), "largest score first"),
-    (multi_head.split_heads, lambda x, h: x.unflatten(-1, (h, -1)).transpose(1, 2).squeeze(), "must have shape"),
-    (multi_head.merge_heads, lambda x: x.transpose(1, 2).flatten(2).squeeze(), "must have shape"),
     *((positions.with_alibi, alibi(far), "is right") for far in (8, 128)),
     *((positions.with_alibi, alibi(wrong_heads=heads), "is right") for heads in ({1}, {2}, {64})),
-    (
-        positions.sinusoids,
-        lambda p, dim: positions.sinusoids.specification(torch.where(p == p.round(), p + 0.5, p), dim),
-        "is right",
-    ),
     (kernel_regression.kernel_weights, divided(lambda total: total.clamp(min=0.05)), "small sum"),
     (kernel_regression.leave_one_out, left_out_with(lambda s, own, y: s.masked_fill(own, -100).softmax(1) @ y), "far"),
     (
         kernel_regression.leave_one_out,
         left_out_with(lambda s, own, y: normalised(s.exp() * ~own) @ y),
         "one point lies far",
-    ),
-    (kernel_regression.widest_bandwidth, lambda f, share: torch.sqrt(-2 * share.clamp(max=0.6).log()) / f, "is right"),
-    *(
-        (sequence_to_sequence.context, context_with(wrong), TEN)
-        for wrong in (
-            lambda s, exists: s.masked_fill(~exists, -1e4).softmax(2),
-            lambda s, exists: s.clamp(-15, 15).masked_fill(~exists, -math.inf).softmax(2),
-            lambda s, exists: normalised(s.exp() * exists),
-        )
     ),
     (sequence_to_sequence.hears_the_query, hears(lambda weights: weights[:, :2]), "all keys"),
     (sequence_to_sequence.hears_the_query, hears(lambda weights: weights[:, -2:]), "all keys"),
@@ -564,7 +521,6 @@ REFUSED = [
         lambda scorers, q, k: torch.tensor([f.__name__ in ("inside", "outside", "product") for f in scorers]),
         "is right",
     ),
-    (sequence_to_sequence.greedy, writing_until((0, 2)), "You take it for an end"),
     (transformer.rms_norm, lambda x, weight: F.rms_norm(x, x.shape[1:], weight), "missing or too small"),
     (transformer.rms_norm, lambda x, w: F.rms_norm(x.double(), x.shape[1:], w.double()), "missing or too small"),
     (transformer.without_head, lambda h, W, i: transformer.without_head.specification(h, W, i or 1), "it gives"),
@@ -621,9 +577,8 @@ ACCEPTED = [
     (dictionary.weights_at, lambda s, T: normalised(shifted(s / T).exp())),
     (scores.scores, lambda q, k: (q[:, None] * k).sum(dim=2)),
     (scores.distance_scores, lambda q, k: -0.5 * (q[:, None] - k).norm(dim=2).square()),
-    *((exercise, answer(lambda s: plain(shifted(s)))) for exercise, answer in FOUR),
-    *((exercise, answer(lambda s: s.log_softmax(dim=-1).exp())) for exercise, answer in FOUR),
-    (self_attention.self_attention, lambda x, q, k, v: F.scaled_dot_product_attention(x @ q, x @ k, x @ v)),
+    *((exercise, answer(lambda s: plain(shifted(s)))) for exercise, answer in WITH_SOFTMAX),
+    *((exercise, answer(lambda s: s.log_softmax(dim=-1).exp())) for exercise, answer in WITH_SOFTMAX),
     (softmax.stable_softmax, lambda s: plain(shifted(s.double()))),
     (softmax.answer_gradient, by_covariance),
     (masking.safe_softmax, cut_off_below(math.inf)),
@@ -631,14 +586,10 @@ ACCEPTED = [
         (masking.leaks, watched(lambda t, i, f=f: f(t[i])))
         for f in (torch.zeros_like, torch.ones_like, torch.randn_like)
     ),
-    (multi_head.split_heads, lambda tensor, heads: torch.stack(tensor.chunk(heads, dim=-1), dim=1)),
-    (multi_head.merge_heads, lambda heads: torch.cat(heads.unbind(1), dim=-1)),
     (multi_head.contributions, lambda h, W: torch.einsum("hld,phd->hlp", h, W.unflatten(1, (len(h), -1)))),
     (positions.rotary_scores, by_the_distance),
     (kernel_regression.leave_one_out, left_out_with(lambda s, own, y: y @ s.masked_fill(own, -math.inf).softmax(0))),
     (kernel_regression.kernel_weights, divided(lambda total: total.clamp(min=1e-30))),
-    (sequence_to_sequence.context, context_with(lambda s, exists: s.masked_fill(~exists, -1e9).softmax(2))),
-    (sequence_to_sequence.greedy, writing_until((2,), stops=True)),
     (transformer.top_p, lambda probabilities, p: nucleus(below)(probabilities.flip(0), p).flip(0)),
     (efficient.merged_answer, merged_with(larger, lambda total: total + 1e-12)),
     (efficient.grouped_attention, lambda *h: F.scaled_dot_product_attention(*(x[None] for x in h), enable_gqa=True)[0]),

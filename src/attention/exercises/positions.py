@@ -13,28 +13,6 @@ from attention.exercises.exercise import Exercise, Mistake, ones, primes
 BASE = 10000.0
 
 
-def _sinusoids(positions: Tensor, dim: int) -> Tensor:
-    columns = []
-    for i in range(dim // 2):
-        angle = positions / BASE ** (2 * i / dim)
-        columns += [angle.sin(), angle.cos()]
-    return torch.stack(columns, dim=1)
-
-
-def _draw_positions(generator: torch.Generator) -> tuple:
-    length, pairs = primes(generator, 2)
-    return 60 * torch.rand(length, generator=generator) - 30, 2 * pairs
-
-
-def _draw_whole_positions(generator: torch.Generator) -> tuple:
-    """Whole numbers, 0 among them."""
-    return torch.arange(5.0) - torch.randint(5, (), generator=generator), 6
-
-
-def _draw_one_position(generator: torch.Generator) -> tuple:
-    return 60 * torch.rand(1, generator=generator), 2
-
-
 def _waves(positions: Tensor, dim: int, step: float = 2.0) -> Tensor:
     """The angles (L, dim / 2); with another step, of other wavelengths."""
     return positions[:, None] / BASE ** (step * torch.arange(dim // 2) / dim)
@@ -42,42 +20,6 @@ def _waves(positions: Tensor, dim: int, step: float = 2.0) -> Tensor:
 
 def _paired(first: Tensor, second: Tensor) -> Tensor:
     return torch.stack([first, second], dim=-1).flatten(1)
-
-
-def _column_numbers(positions: Tensor, dim: int) -> Tensor:
-    """Every column has a wavelength of its own, so that a sine and its cosine do not belong together."""
-    angles = positions[:, None] / BASE ** (torch.arange(dim) / dim)
-    return torch.where(torch.arange(dim) % 2 == 0, angles.sin(), angles.cos())
-
-
-sinusoids = Exercise(
-    "sinusoids",
-    _sinusoids,
-    _draw_positions,
-    edges=(_draw_whole_positions, _draw_one_position),
-    mistakes=(
-        Mistake(
-            lambda positions, dim: torch.cat([_waves(positions, dim).sin(), _waves(positions, dim).cos()], dim=1),
-            "All your sines stand first, then all cosines. Here a sine and its cosine stand side by side.",
-        ),
-        Mistake(
-            lambda positions, dim: _paired(_waves(positions, dim).cos(), _waves(positions, dim).sin()),
-            "Sine and cosine have changed places: the even columns, from 0 on, are sines.",
-        ),
-        Mistake(
-            _column_numbers,
-            "A sine and the cosine beside it need one wavelength: columns 2i and 2i + 1 share the exponent 2i/dim.",
-        ),
-        Mistake(
-            lambda positions, dim: _paired(_waves(positions, dim, 1.0).sin(), _waves(positions, dim, 1.0).cos()),
-            "Your exponents are i/dim, and should be 2i/dim: the wavelengths would end at the root of the base.",
-        ),
-        Mistake(
-            lambda positions, dim: _paired(_waves(positions, dim, -2.0).sin(), _waves(positions, dim, -2.0).cos()),
-            "You multiply by the power of the base. Divide: the later a pair, the slower it turns.",
-        ),
-    ),
-)
 
 
 def _turned(x: Tensor, positions: Tensor) -> Tensor:
