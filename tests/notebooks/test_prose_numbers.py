@@ -129,11 +129,13 @@ def test_a_number_by_chance_is_seldom_backed():
 def test_the_pages_with_one_sentence_have_one_set_of_numbers():
     """Chapter 6 makes queries and keys with matrices; the page of twenty minutes writes them down, twice."""
     chapter = next(each for each in PAGES["06-self-attention"] if "with-three-matrices" in each.anchors)
-    drawn, typed = (
+    drawn, by_hand, typed = (
         next(each for each in PAGES["twenty-minutes"] if name in each.anchors)
-        for name in ("one-map", "the-same-in-pytorch")
+        for name in ("one-map", "one-row-by-hand", "the-same-in-pytorch")
     )
     assert {row for row in drawn.rows if len(row) == 2} == {row for row in typed.rows if len(row) == 2}
+    her = (3, -2)  # she, whose row the reader computes
+    assert {row for row in by_hand.rows if len(row) == 2} - {her} == {row for row in typed.rows if len(row) == 2}
     results = {row for row in chapter.rows if any(number % 1 for number in row)}
     assert {row for row in results if 0.9 < sum(row) < 1.1} == {
         row for row in typed.rows if any(number % 1 for number in row)

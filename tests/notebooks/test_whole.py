@@ -121,6 +121,10 @@ def masking(names):
     torch.testing.assert_close(names["causal_attention"](query, key, value, valid), expected)
     scores = torch.randn(3, 7, 7)
     torch.testing.assert_close(names["masked_softmax"](scores, visible), masked_softmax(scores, visible))
+    query.requires_grad_()
+    with torch.autograd.set_detect_anomaly(True):  # rows that see nothing: padding in front
+        names["causal_attention"](query, key, value, valid.flip(1)).sum().backward()
+    assert query.grad.isfinite().all()
 
 
 # ------------------------------------------------------------------------------------------------ chapter 6

@@ -1,6 +1,5 @@
 """The exercises of chapter 1, the dictionary analogy."""
 
-import math
 from functools import partial
 
 import torch
@@ -8,46 +7,6 @@ from torch import Tensor
 
 from attention.exercises.draws import normal, single
 from attention.exercises.exercise import Edge, Exercise, Mistake, centred, primes
-
-
-def _soft_lookup(w: Tensor, v: Tensor) -> Tensor:
-    total = torch.zeros(v.size(1))
-    for weight, value in zip(w, v, strict=True):
-        total = total + weight * value
-    return total
-
-
-def _draw_lookup(generator: torch.Generator, sizes=primes) -> tuple:
-    scores, values = normal("S", "SD")(generator, sizes)
-    return scores.softmax(0), values
-
-
-def _draw_one_hot(generator: torch.Generator) -> tuple:
-    w, values = _draw_lookup(generator)
-    return torch.eye(len(w))[-1], values
-
-
-soft_lookup = Exercise(
-    "soft_lookup",
-    _soft_lookup,
-    _draw_lookup,
-    edges=(single(_draw_lookup), _draw_one_hot),
-    without=("a loop", "a matrix product"),
-    gradient=lambda gradient: centred(gradient) if gradient.dim() == 1 else gradient,  # by the weights, by the values
-    mistakes=(
-        Mistake(lambda w, v: v.mean(dim=0), "This is the plain average: every value counts the same."),
-        Mistake(lambda w, v: v[w.argmax()], "This is the hard lookup: it drops all values but one."),
-        Mistake(
-            lambda w, v: (w[:, None] * v).mean(dim=0),
-            "You weight the values and then average them. The weights sum to 1 already, so add.",
-        ),
-        Mistake(lambda w, v: w.softmax(0) @ v, "You pass the weights through a softmax again. They are not scores."),
-        Mistake(
-            lambda w, v: (w[:, None] * v).sum(dim=1),
-            "You add the numbers within each row. Add the rows to each other, along dim=0.",
-        ),
-    ),
-)
 
 COLD, HOT = 0.02, 200.0
 FREEZING = (
@@ -159,80 +118,6 @@ scores_from_weights = Exercise(
         Mistake(
             lambda w: torch.logit(w),
             "ln(w / (1 − w)) undoes a sigmoid, one weight against the rest. A softmax is undone by ln w.",
-        ),
-    ),
-)
-
-
-def _lookup_on_a_line(queries: Tensor, keys: Tensor, values: Tensor, temperature: float) -> Tensor:
-    return torch.stack(
-        [
-            sum(w * v for w, v in zip(_weights_at(-((query - keys) ** 2), temperature), values, strict=True))
-            for query in queries
-        ]
-    )
-
-
-def _draw_line(generator: torch.Generator, sizes=primes, low: float = 0.4, high: float = 0.7) -> tuple:
-    return *normal("L", "S", "S")(generator, sizes), _temperature(generator, low, high)
-
-
-def _draw_at_the_keys(generator: torch.Generator) -> tuple:
-    """Each query stands at a key, and two keys at the same place; the temperature is low."""
-    queries, keys, values, temperature = _draw_line(generator, low=0.1, high=0.2)
-    keys = torch.cat([keys[:-1], keys[:1]])
-    return keys[torch.arange(len(queries)) % len(keys)], keys, values, temperature
-
-
-def _draw_cold_line(generator: torch.Generator) -> tuple:
-    """The first query is far from all keys, so that every exponential is 0; the second stands between two."""
-    return torch.tensor([6.0, 0.02]), torch.tensor([0.0, 0.05, -1.0]), *normal("S", S=3)(generator), COLD
-
-
-def _draw_hot_line(generator: torch.Generator) -> tuple:
-    queries, keys, values, _ = _draw_line(generator)
-    return math.sqrt(HOT) * queries, math.sqrt(HOT) * keys, values, HOT
-
-
-def _squared(q: Tensor, k: Tensor) -> Tensor:
-    return (q[:, None] - k) ** 2
-
-
-lookup_on_a_line = Exercise(
-    "lookup_on_a_line",
-    _lookup_on_a_line,
-    _draw_line,
-    edges=(
-        single(_draw_line),
-        partial(_draw_line, low=5.0, high=20.0),
-        _draw_at_the_keys,
-        Edge(
-            _draw_cold_line,
-            f"Here the temperature is {COLD}. Clamp neither it nor the scores, and where you write the exponentials "
-            "yourself, subtract the largest score first: far from all keys each is 0, and 0/0 is NaN.",
-        ),
-        Edge(_draw_hot_line, BOILING),
-    ),
-    mistakes=(
-        Mistake(
-            lambda q, k, v, T: (_squared(q, k) / T).softmax(1) @ v,
-            "The sign is missing: the key that is farthest away gets the largest weight.",
-        ),
-        Mistake(
-            lambda q, k, v, T: (-_squared(q, k).sqrt() / T).softmax(1) @ v,
-            "This is the distance, not its square.",
-        ),
-        Mistake(
-            lambda q, k, v, T: (q[:, None] * k / T).softmax(1) @ v,
-            "This score is a product of query and key. Here it is minus the square of their difference.",
-        ),
-        Mistake(
-            lambda q, k, v, T: (-_squared(q, k) * T).softmax(1) @ v,
-            "You multiply by the temperature. A high temperature has to bring the scores closer together, so divide.",
-        ),
-        Mistake(
-            lambda q, k, v, T: (-_squared(q, k) / T).softmax(0) @ v,
-            "The softmax runs over the queries. The weights of one query, over all keys, must sum to 1.",
         ),
     ),
 )

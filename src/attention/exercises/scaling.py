@@ -1,7 +1,6 @@
 """The exercises of chapter 3, scaling."""
 
 import math
-from functools import partial
 
 import torch
 from torch import Tensor
@@ -111,48 +110,6 @@ effective_keys = Exercise(
             lambda w: 1 / w.square().sum(dim=1),
             "1 divided by the sum of squares is another count of keys. It agrees with this one only where all weights "
             "that are not 0 are equal. Use the entropy.",
-        ),
-    ),
-)
-
-
-def _score_spread(w: Tensor) -> Tensor:
-    spreads = []
-    for row in w:
-        scores = torch.log(row)  # up to a constant, which a spread does not see
-        mean = sum(scores) / len(scores)
-        spreads.append(torch.sqrt(sum((score - mean) ** 2 for score in scores) / (len(scores) - 1)))
-    return torch.stack(spreads)
-
-
-FLOORED = "Put no floor under the weights: the logarithm of a small weight is as low as its score."
-
-score_spread = Exercise(
-    "score_spread",
-    _score_spread,
-    _draw_weights,
-    edges=(weights("LS", L=1, S=2), Edge(partial(_draw_small_weights, lowest=-66.0), FLOORED)),
-    gradient=centred,
-    mistakes=(
-        Mistake(
-            lambda w: w.log(),
-            "These are the scores, up to a constant for each row. Now take their standard deviation.",
-        ),
-        Mistake(
-            lambda w: w.std(dim=1),
-            "This is the spread of the weights. Go back to the scores first: what undoes a softmax, up to a constant?",
-        ),
-        Mistake(
-            lambda w: w.log().std(dim=0),
-            "You compare queries with each other, down the columns. Only the differences within a row mean anything.",
-        ),
-        Mistake(
-            lambda w: w.log().std(dim=1, correction=0),
-            "Nearly: you divide by S. Divide by S − 1, as torch.std does by default.",
-        ),
-        Mistake(
-            lambda w: torch.logit(w).std(dim=1),
-            "ln(w / (1 − w)) undoes a sigmoid, one weight against the rest. A softmax is undone by ln w.",
         ),
     ),
 )

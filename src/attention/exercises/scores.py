@@ -24,35 +24,6 @@ CLAMPED = "Here some scores are beyond 10⁴ and −10⁴. Do not clamp them: lo
 EDGES = single(_draw), Edge(_draw_near_and_far, CLAMPED)
 
 
-def _scores(query: Tensor, key: Tensor) -> Tensor:
-    return torch.stack([torch.stack([sum(a * b for a, b in zip(q, k, strict=True)) for k in key]) for q in query])
-
-
-scores = Exercise(
-    "scores",
-    _scores,
-    _draw,
-    edges=EDGES,
-    without=("a loop",),
-    mistakes=(
-        Mistake(
-            lambda q, k: q @ k,
-            "The widths must meet: turn the keys on their side, so that (L, D) meets (D, S).",
-        ),
-        Mistake(
-            lambda q, k: k @ q.T,
-            "This is the map turned over, (S, L): rows must be queries, so the queries come first.",
-        ),
-        Mistake(
-            lambda q, k: torch.cosine_similarity(q[:, None], k[None], dim=-1),
-            "These are cosines: the lengths have been divided out, and a dot product keeps them.",
-        ),
-        Mistake(lambda q, k: (q @ k.T).softmax(dim=-1), "These are weights already: leave the softmax out."),
-        Mistake(lambda q, k: q @ k.T / q.size(1) ** 0.5, "You divide by √D. Here the plain dot products are wanted."),
-    ),
-)
-
-
 def _distance_scores(query: Tensor, key: Tensor) -> Tensor:
     return torch.stack([torch.stack([-0.5 * ((q - k) ** 2).sum() for k in key]) for q in query])
 

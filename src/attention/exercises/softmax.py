@@ -5,8 +5,8 @@ import math
 import torch
 from torch import Tensor
 
-from attention.exercises.draws import far, normal, single, weights
-from attention.exercises.exercise import NO_CLAMP, Edge, Exercise, Mistake, centred, primes
+from attention.exercises.draws import far, normal, single
+from attention.exercises.exercise import NO_CLAMP, Edge, Exercise, Mistake, primes
 
 
 def _stable_softmax(scores: Tensor) -> Tensor:
@@ -91,44 +91,6 @@ stable_softmax = Exercise(
         Mistake(
             lambda scores: torch.softmax(scores, dim=0),
             "Your columns sum to 1. Each query, a row, has to share out its own 1 among the keys.",
-        ),
-    ),
-)
-
-
-def _softmax_jacobian(w: Tensor) -> Tensor:
-    return torch.stack([torch.stack([a * (float(i == j) - b) for j, b in enumerate(w)]) for i, a in enumerate(w)])
-
-
-softmax_jacobian = Exercise(
-    "softmax_jacobian",
-    _softmax_jacobian,
-    weights("S"),
-    edges=(single(weights("S")), lambda generator: (torch.eye(*primes(generator, 1))[0],)),
-    without=("autograd", "a loop"),
-    gradient=centred,
-    mistakes=(
-        Mistake(
-            lambda w: torch.diag(w),
-            "This is only the first term, on the diagonal. The second is missing: the sum in the denominator depends "
-            "on every score.",
-        ),
-        Mistake(
-            lambda w: torch.diag(w * (1 - w)),
-            "The diagonal is right. But raising a score also lowers all other weights, so the other entries are not 0.",
-        ),
-        Mistake(
-            lambda w: -torch.outer(w, w),
-            "The diagonal lacks its first term: a weight gains by its own score.",
-        ),
-        Mistake(
-            lambda w: w * (torch.eye(len(w)) - w),
-            "Off the diagonal you have −α_j², where −α_i α_j is right. Multiply row i by weight i, with "
-            "weights[:, None]; `weights *` multiplies the columns.",
-        ),
-        Mistake(
-            lambda w: w * (1 - w),
-            "This is the derivative of each weight by its own score only. Return all pairs, (S, S).",
         ),
     ),
 )
