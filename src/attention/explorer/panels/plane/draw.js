@@ -42,7 +42,7 @@ function plane(read, hand) {
   many.forEach((name, i) => set(clouds[pointNames.indexOf(name)], { "data-mark": i % MARKS }));
   const figure = make("figure", { class: "plane" }, caption, svg, ...(named.length ? [legend] : []), hint);
   let now = null;
-  let pinned = null;
+  let compared = null;
   let plot = null;
   let wide = 360; // until it is known
 
@@ -91,7 +91,7 @@ function plane(read, hand) {
     }
     names.forEach((_, i) => {
       drawArrow(arrows[i], tip(now.drawn, i), heads[i]);
-      drawArrow(ghosts[i], pinned ? tip(pinned, i) : [NaN, NaN]);
+      drawArrow(ghosts[i], compared ? tip(compared, i) : [NaN, NaN]);
     });
     clouds.forEach((path, i) => set(path, { d: dots(...halves(now.drawnPoints[i]), plot.px, plot.py) }));
     placeTags();
@@ -249,13 +249,13 @@ function plane(read, hand) {
   });
 
   const light = (lit) => mark(lit[now.axis]);
-  const pin = (state) => (pinned = state && read("vectors", state));
+  const compare = (state) => (compared = state && read("vectors", state));
   const summary = () => (handles.length ? sentence() : "");
   const stopAll = () => {
     stop();
     stopWatching();
   };
-  return { element: figure, update, lay, light, pin, summary, stop: stopAll, tall: true };
+  return { element: figure, update, lay, light, compare, summary, stop: stopAll, tall: true };
 }
 
 panelKinds.plane = plane;

@@ -35,7 +35,7 @@ function tokens(read, hand) {
   let now = null;
   let chosen = null; // by the reader; else as the state has it
   let looked = null; // at which query the pointer is
-  let pinned = null;
+  let compared = null;
   let faced = null; // at which key, in two rows: the lines show who attends to it
 
   function ink(head) {
@@ -113,8 +113,8 @@ function tokens(read, hand) {
         stripe.style.background = ink(head);
         stripe.style.opacity = part.toFixed(2);
       });
-      const isCompared = pinned && (pinned.chosen ?? i) === i; // the query that was pinned, where one was
-      setText(item.number, S > MOST_NUMBERED ? "" : (isCompared ? `${numberOf(pinned, i, j)} → ` : "") + numberOf(now, i, j));
+      const isCompared = compared && (compared.chosen ?? i) === i; // the query that was compared, where one was
+      setText(item.number, S > MOST_NUMBERED ? "" : (isCompared ? `${numberOf(compared, i, j)} → ` : "") + numberOf(now, i, j));
     });
     if (two) drawLines(i);
     spoken.speak(() => now.keys.map((key, j) => `${now.queries[i]} → ${key}, ${isHidden(i, j) ? "masked" : told(mean(i, j))}`));
@@ -213,8 +213,8 @@ function tokens(read, hand) {
     spoken.stop();
   };
   const summary = () => `query ${now.queries[query()]}`;
-  const pin = (state) => (pinned = state && read.now(state));
-  return { element: figure, update, light, pin, pinned: false, summary, stop: stopAll, wide: true };
+  const compare = (state) => (compared = state && read.now(state));
+  return { element: figure, update, light, compare, summary, stop: stopAll, wide: true };
 }
 
 panelKinds.tokens = tokens;
