@@ -7,7 +7,7 @@ import torch
 from playwright.sync_api import Locator, Page
 
 from attention.explorer import bars, cell, choice, curves, explore, heatmap, marker, plane, sketch, tokens
-from conftest import until_it_keeps
+from conftest import reload_until_storage_works
 
 NAMES = ["apple", "banana", "chair"]
 HEATS = [0.5, 1.0, 4.0]
@@ -69,7 +69,7 @@ def focused(page: Page) -> str:
 
 def come_back(page: Page) -> None:
     page.reload()
-    until_it_keeps(page)
+    reload_until_storage_works(page)
 
 
 # ------------------------------------------------------------------------------------------------ while it is asked
@@ -386,7 +386,7 @@ def test_the_truth_grows_unless_the_reader_wants_no_motion(show, motion):
 
 @every_kind
 def test_a_guess_is_kept_and_asked_again(show, kind):
-    page = until_it_keeps(show(asking(kind)))
+    page = reload_until_storage_works(show(asking(kind)))
     by_mouse(page, kind, False)
     come_back(page)
     assert verdict(page) == WRONG[kind]

@@ -79,7 +79,7 @@ function build(el, payload, given, hear) {
 
   /** Take over some controls' states, draw and tell whoever listens. With a time, the picture gets there in so long. */
   function change(some, time = 0, drawn = null) {
-    if (hand.isAsked()) return;
+    if (hand.hidesData()) return;
     const from = at.drawn ?? [...at];
     Object.assign(state, some);
     update(drawn);
@@ -114,16 +114,16 @@ function build(el, payload, given, hear) {
 
   const hand = {
     /** Whether a question hides what is drawn, until it has an answer. */
-    isAsked: () => "veiled" in el.dataset,
-    tell: (where, what, at) => hand.isAsked() || readout.tell(where, what, at),
-    hush() {
-      readout.hush();
-      panels.forEach((panel) => panel.light?.({}));
+    hidesData: () => "veiled" in el.dataset,
+    tell: (where, what, at) => hand.hidesData() || readout.tell(where, what, at),
+    hideReadout() {
+      readout.hideReadout();
+      panels.forEach((panel) => panel.highlight?.({}));
     },
     /** Light what other panels have of these axes. @param {Lit} lit */
-    light(lit, own) {
+    highlight(lit, own) {
       delete lit[""];
-      panels.forEach((panel) => panel !== own && panel.light?.(lit));
+      panels.forEach((panel) => panel !== own && panel.highlight?.(lit));
     },
     axis(name) {
       const axis = controls.findIndex((spec) => spec.name === name);
@@ -142,14 +142,14 @@ function build(el, payload, given, hear) {
       return [width, presentation.drawn() ? stage.clientHeight / hand.scale() : usual(width)];
     },
     follow,
-    letGo: () => glide.start(at.drawn ?? [...at], GLIDE),
+    endDrag: () => glide.start(at.drawn ?? [...at], GLIDE),
   };
 
   const shown = controls.map((spec) =>
     controlKinds[spec.kind](spec, {
       moved: (index, time) => change({ [spec.name]: currentSpec(spec).states[index] }, time),
       held: (part) => follow((at.drawn ?? at).with(controls.indexOf(currentSpec(spec)), part)),
-      letGo: hand.letGo,
+      endDrag: hand.endDrag,
       typed: (text) => change({ [spec.name]: text }),
       live: hear !== null,
     }),
@@ -163,7 +163,7 @@ function build(el, payload, given, hear) {
     place();
     idle = next.idle ? reader(next.idle, counts) : null;
     panels = next.panels.map((data) => {
-      const own = { ...hand, light: (lit) => hand.light(lit, panel) };
+      const own = { ...hand, highlight: (lit) => hand.highlight(lit, panel) };
       const panel = buildPanel(data, counts, at, own);
       return panel;
     });
@@ -223,7 +223,7 @@ function build(el, payload, given, hear) {
   function step(by) {
     const i = Math.max(0, controls.findIndex((spec) => spec.kind === "range"));
     const next = at[i] + by;
-    if (!hand.isAsked() && controls[i]?.states[next] !== undefined) change({ [controls[i].name]: controls[i].states[next] }, GLIDE);
+    if (!hand.hidesData() && controls[i]?.states[next] !== undefined) change({ [controls[i].name]: controls[i].states[next] }, GLIDE);
   }
 
   el.classList.add("attention-explorer");

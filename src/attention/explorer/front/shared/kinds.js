@@ -3,7 +3,7 @@
 /**
  * What draws each kind; a draw.js enters its own. It takes its fields' readers and the explorer's hand (frame.js), builds
  * its element once and returns { element, update(state) }. Where it can, it also returns
- * - light(lit), lay(), summary(), stop(), and legend, an element that alike panels side by side share;
+ * - highlight(lit), lay(), summary(), stop(), and legend, an element that alike panels side by side share;
  * - compare(places, isAsked), which keeps the state that a question starts from in sight behind the next ones;
  * - cells, rows of elements in which a guess is drawn; wholeRows where a row is guessed, not a cell;
  * - where it stands: wide, over the whole width; tall, a picture with room for small ones beside it; small, such a one;

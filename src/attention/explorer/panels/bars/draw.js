@@ -91,7 +91,7 @@ function bars(read, hand) {
     mark(row);
     markPart(part);
     hand.tell(`${now.labels[row]}: `, (made ? `${value} = ${made}` : value) + earlier, rectOf(cells[row]));
-    hand.light({ [now.axis]: now.labels[row], ...(part && { [now.parts_axis]: part }) });
+    hand.highlight({ [now.axis]: now.labels[row], ...(part && { [now.parts_axis]: part }) });
   }
 
   function mark(row) {
@@ -133,10 +133,10 @@ function bars(read, hand) {
     () => {
       mark(-1);
       markPart(null);
-      hand.hush();
+      hand.hideReadout();
     },
   );
-  function light(lit) {
+  function highlight(lit) {
     mark(now.labels.indexOf(lit[now.axis]));
     markPart(lit[now.parts_axis]);
   }
@@ -145,7 +145,7 @@ function bars(read, hand) {
     sides.length > 4
       ? ""
       : now.labels.map((label, i) => `${label} ${isHidden(i) ? "masked" : brief(now.values[i], now.digits)}`).join(", ");
-  return { element, update, light, compare, summary, stop, legend: parts.length ? legend : null, cells: cells.map((cell) => [cell]), wholeRows: true, small: true, slim: true };
+  return { element, update, highlight, compare, summary, stop, legend: parts.length ? legend : null, cells: cells.map((cell) => [cell]), wholeRows: true, small: true, slim: true };
 }
 
 panelKinds.bars = bars;

@@ -130,7 +130,7 @@ function curves(read, hand) {
     const { px, py } = scales(now.x_limits, now.limits, box, now.x_scale, now.y_scale);
     plot = { width, box, px, py, isDirect, beside };
     set(svg, { viewBox: `0 0 ${width} ${height}` });
-    const signature = [width, height, ...now.x_limits, ...now.limits, ...now.axes, ...now.colors, hand.isAsked()].join();
+    const signature = [width, height, ...now.x_limits, ...now.limits, ...now.axes, ...now.colors, hand.hidesData()].join();
     if (signature !== svg.signature) {
       svg.signature = signature;
       drawFrame();
@@ -242,7 +242,7 @@ function curves(read, hand) {
     const axes = read.small ? [`${now.axes[0]} →`, `${now.axes[1]} ↑`].filter((words) => words.length > 2) : [];
     key.replaceChildren(
       ...axes.map((words) => make("span", { class: "axis" }, words)),
-      ...names.flatMap((name, i) => (plot.isDirect && !hand.isAsked() ? [] : [entry(name, i, "stroke")])),
+      ...names.flatMap((name, i) => (plot.isDirect && !hand.hidesData() ? [] : [entry(name, i, "stroke")])),
       ...pointNames.flatMap((name, i) => (isAlone(i) ? [] : [entry(name, names.length + i, "dot")])),
     );
   }
@@ -281,7 +281,7 @@ function curves(read, hand) {
       lit[now.axis] = lineName;
       mark(lineName);
     }
-    hand.light(lit);
+    hand.highlight(lit);
   }
 
   /** Let one line stand out; null for none. */
@@ -294,11 +294,11 @@ function curves(read, hand) {
     at = null;
     mark(null);
     showHair();
-    hand.hush();
+    hand.hideReadout();
   }
 
   /** Another panel points at a line's name, or at a place on the horizontal axis. */
-  function light(lit) {
+  function highlight(lit) {
     mark(now.axis ? lit[now.axis] : null);
     const x = parseFloat(lit[now.axes[0]]);
     at = Number.isFinite(x) && names.length ? nearest((place) => Math.abs(place - x)) : null;
@@ -367,7 +367,7 @@ function curves(read, hand) {
     stop();
     stopWatching();
   };
-  return { element: figure, update, lay, light, compare, summary: () => (handles.length ? handles.map(({ name }) => placeOf(name)).join(", ") : ""), stop: stopAll, plot: () => plot, legend: key, tall: true };
+  return { element: figure, update, lay, highlight, compare, summary: () => (handles.length ? handles.map(({ name }) => placeOf(name)).join(", ") : ""), stop: stopAll, plot: () => plot, legend: key, tall: true };
 }
 
 panelKinds.curves = curves;

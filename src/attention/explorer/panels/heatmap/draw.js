@@ -115,16 +115,16 @@ function heatmap(read, hand) {
     at = [row, column];
     mark(row, column);
     tell();
-    hand.light({ [now.axes[0]]: now.rows[row], [now.axes[1]]: now.columns[column] });
+    hand.highlight({ [now.axes[0]]: now.rows[row], [now.axes[1]]: now.columns[column] });
   }
 
   function leave() {
     at = null;
     mark(-1, -1);
-    hand.hush();
+    hand.hideReadout();
   }
 
-  function light(lit) {
+  function highlight(lit) {
     at = null;
     mark(now.rows.indexOf(lit[now.axes[0]]), now.columns.indexOf(lit[now.axes[1]]));
   }
@@ -189,7 +189,7 @@ function heatmap(read, hand) {
   /** A sentence for those who hear the figure: the numbers of a small one. */
   const summary = () =>
     sides.length * columns > 4 ? "" : now.rows.map((row, i) => `${row} ${now.columns.map((name, j) => `${name} ${brief(now.values[i * columns + j], now.digits)}`).join(", ")}`).join("; ");
-  return { element, update, light, compare, summary, stop, legend, cells, columns, small: columns < 4 };
+  return { element, update, highlight, compare, summary, stop, legend, cells, columns, small: columns < 4 };
 }
 
 panelKinds.heatmap = heatmap;

@@ -151,7 +151,7 @@ function tokens(read, hand) {
     const value = isHidden(i, j) ? "masked" : told(mean(i, j));
     const where = `${now.axes[0]} ${now.queries[i]} → ${now.axes[1]} ${now.keys[j]}: `;
     hand.tell(where, heads > 1 && !isHidden(i, j) ? `mean ${value} (${each.join(", ")})` : value, rectOf(keys[j].element));
-    hand.light({ [now.axes[0]]: now.queries[i], [now.axes[1]]: now.keys[j] });
+    hand.highlight({ [now.axes[0]]: now.queries[i], [now.axes[1]]: now.keys[j] });
   }
 
   function choose(i) {
@@ -177,7 +177,7 @@ function tokens(read, hand) {
       if (i >= 0 && i !== looked) {
         looked = i;
         draw();
-        hand.light({ [now.axes[0]]: now.queries[i] });
+        hand.highlight({ [now.axes[0]]: now.queries[i] });
       }
       if (j >= 0) tell(j);
       if (two) face(j);
@@ -189,14 +189,14 @@ function tokens(read, hand) {
         draw();
       }
       face(-1);
-      hand.hush();
+      hand.hideReadout();
     },
   );
   choosing(asking, () => queries.map((item) => item.element), choose);
   const resized = new ResizeObserver(() => now && two && drawLines(query()));
   resized.observe(stage);
 
-  function light(lit) {
+  function highlight(lit) {
     const [i, j] = [now.queries.indexOf(lit[now.axes[0]]), now.keys.indexOf(lit[now.axes[1]])];
     if (two) queries.forEach((item, at) => setClass(item.element, "lit", at === i));
     keys.forEach((item, at) => setClass(item.element, "lit", at === j || (queries === keys && at === i)));
@@ -214,7 +214,7 @@ function tokens(read, hand) {
   };
   const summary = () => `query ${now.queries[query()]}`;
   const compare = (state) => (compared = state && read.now(state));
-  return { element: figure, update, light, compare, summary, stop: stopAll, wide: true };
+  return { element: figure, update, highlight, compare, summary, stop: stopAll, wide: true };
 }
 
 panelKinds.tokens = tokens;
