@@ -101,7 +101,7 @@ def show(visit, tmp_path):
     return open_page
 
 
-def until_it_keeps(page: Page) -> Page:
+def reload_until_storage_works(page: Page) -> Page:
     """The page, loaded again until what it keeps is kept.
 
     A page that reads ``localStorage`` as it opens is given, on a busy machine, an empty one of its own by Chromium 156:

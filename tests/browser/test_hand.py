@@ -333,23 +333,7 @@ def test_a_link_sets_the_controls_shows_them_and_reset_goes_back(show):
     assert page.locator("output").all_inner_texts() == ["0", "1.4"]
 
 
-# ------------------------------------------------------------------------------------------------ pin, play
-
-
-def test_a_pinned_state_stays_behind_the_next_ones(show):
-    page = show(explore(lambda t: [bars([t, 1]), heatmap([[t, 0.5]])], t=(0.0, 1.0, 0.25)))
-    page.get_by_role("button", name="pin").click()
-    page.locator("input[type=range]").press("End")
-    bar = page.locator(".bar").first
-    assert bar.evaluate("b => [b.style.getPropertyValue('--to'), b.style.getPropertyValue('--pin-to')]") == [
-        "1.0000",
-        "0.5000",
-    ]
-    assert page.locator(".heatmap td[data-difference]").evaluate_all("all => all.map(c => c.dataset.difference)") == [
-        "+0.50"
-    ]
-    page.get_by_role("button", name="pin").click()
-    assert page.locator("[data-pinned], [data-difference]").count() == 0
+# ------------------------------------------------------------------------------------------------ sliders
 
 
 LENGTH = "() => Number(document.querySelector('.bar').style.getPropertyValue('--to'))"  # of the bar, as drawn
@@ -486,3 +470,27 @@ def test_offered_texts_can_be_chosen_in_a_page(show):
     page.locator("select").select_option(label="sparrow")
     assert values(page, ".panel") == [7]
     assert page.locator("small").inner_text() == "any text in a running notebook"
+
+
+@pytest.mark.parametrize(("across", "down"), [(60, 0), (-60, 0), (0, 60), (0, -60)])
+def test_a_finger_keeps_what_it_drags_and_the_page_stays(show, across, down):
+    def tip(x, y):
+        return plane({"v": (x, y)}, limits=(-4, 4), handle=("v", ("x", "y")))
+
+    figure = explore(tip, x=(-4.0, 4.0, 0.1), y=(-4.0, 4.0, 0.1))
+    tall = "<div style='height: 1500px'></div>"
+    page = show(tall, figure, tall, width=390, has_touch=True, is_mobile=True)
+    grip = page.locator(".grip")
+    grip.evaluate("grip => grip.scrollIntoView({ block: 'center' })")
+    before, top = grip.bounding_box(), page.evaluate("scrollY")
+    x, y = before["x"] + before["width"] / 2, before["y"] + before["height"] / 2
+    finger = page.context.new_cdp_session(page)
+    for part in range(13):
+        at = [{"x": x + across * part / 12, "y": y + down * part / 12}]
+        kind = "touchMove" if part else "touchStart"
+        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": at})
+    finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    page.wait_for_function("!document.querySelector('.dragging, .gliding')")
+    after = grip.bounding_box()
+    assert [after["x"] - before["x"], after["y"] - before["y"]] == pytest.approx([across, down], abs=4)
+    assert page.evaluate("scrollY") == top

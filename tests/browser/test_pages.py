@@ -14,7 +14,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from conftest import ROOT, every_page, until_it_keeps
+from conftest import ROOT, every_page, reload_until_storage_works
 from explorers import SHOW_ALL, STATE, move_and_compare
 from payloads import payloads
 
@@ -194,7 +194,7 @@ def test_every_prediction_of_the_book_takes_every_answer_and_keeps_the_last(open
     page = opened(name).page
     asked = page.locator("attention-explorer[data-prediction]").count()
     if asked:
-        until_it_keeps(page)
+        reload_until_storage_works(page)
     is_counted = asked > 0 and page.locator(".place").count() > 0
     assert len(page.evaluate(COUNTED)) == is_counted
     found = page.evaluate(ANSWER_ALL)
@@ -208,7 +208,7 @@ def test_every_prediction_of_the_book_takes_every_answer_and_keeps_the_last(open
     assert page.evaluate(COUNTED) == everything
     page = returned(name).page
     if asked:
-        until_it_keeps(page)
+        reload_until_storage_works(page)
     expect(page.locator(".verdict")).to_have_text(last, use_inner_text=True, timeout=30_000)
     assert page.evaluate(COUNTED) == everything
     page.evaluate("localStorage.clear()")

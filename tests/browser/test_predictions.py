@@ -7,7 +7,7 @@ import torch
 from playwright.sync_api import Locator, Page
 
 from attention.explorer import bars, cell, choice, curves, explore, heatmap, marker, plane, sketch, tokens
-from conftest import until_it_keeps
+from conftest import reload_until_storage_works
 
 NAMES = ["apple", "banana", "chair"]
 HEATS = [0.5, 1.0, 4.0]
@@ -69,7 +69,7 @@ def focused(page: Page) -> str:
 
 def come_back(page: Page) -> None:
     page.reload()
-    until_it_keeps(page)
+    reload_until_storage_works(page)
 
 
 # ------------------------------------------------------------------------------------------------ while it is asked
@@ -354,15 +354,18 @@ def test_the_state_before_stays_in_sight_beside_the_answer(show):
     page = show(explore(lambda heat=1.0: [in_bars(heat), in_words(heat)], predict=ask, heat=HEATS))
     assert page.locator("[data-pinned]").count() == 0
     assert page.locator(".pinned").inner_text() == ""
+    assert page.locator(".number").first.is_visible()  # where the question starts from is given
+    top = page.locator(".panels").bounding_box()["y"]
     page.get_by_role("button", name="chair").click()
+    assert page.locator(".panels").bounding_box()["y"] == pytest.approx(top, abs=8)
     assert page.locator(".pinned").inner_text() == "before: heat = 0.5"
     assert page.locator(".bar[data-pinned]").count() == 3
     assert page.locator(".token small").all_inner_texts() == ["0.72 → 0.27", "0.27 → 0.57", "0.01 → 0.16"]
     page.get_by_role("button", name="ask me again").click()
     assert page.locator("[data-pinned]").count() == 0
     page.get_by_role("button", name="chair").click()
-    page.get_by_role("button", name="unpin").click()
-    assert page.locator(".token small").all_inner_texts() == ["0.27", "0.57", "0.16"]
+    page.get_by_role("button", name="reset").click()
+    assert page.locator(".token small").all_inner_texts() == ["0.47", "0.47", "0.06"]
 
 
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])
@@ -383,14 +386,14 @@ def test_the_truth_grows_unless_the_reader_wants_no_motion(show, motion):
 
 @every_kind
 def test_a_guess_is_kept_and_asked_again(show, kind):
-    page = until_it_keeps(show(asking(kind)))
+    page = reload_until_storage_works(show(asking(kind)))
     by_mouse(page, kind, False)
     come_back(page)
     assert verdict(page) == WRONG[kind]
     assert page.locator("[data-guess], .sketch, .guess").count() > 0
     assert focused(page) == "", "only an answer moves the focus"
     page.get_by_role("button", name="ask me again").click()
-    assert page.locator("[data-guess]:not(span), .after").count() == 0
+    assert page.locator("[data-guess]:not(span), .after:visible").count() == 0
     assert focused(page) == "question"
     assert page.evaluate(SEEN) == 0
     by_mouse(page, kind, True)
@@ -488,3 +491,27 @@ def test_a_guess_is_seen_in_the_state_that_was_asked_about_and_in_no_other(show)
     assert not guess.is_visible()
     page.locator(".controls select, .controls input").first.select_option("4.0")
     assert guess.is_visible()
+
+
+def test_a_hand_on_a_locked_control_is_shown_the_question(show):
+    page = show(explore(lambda heat=1.0: in_bars(heat), predict=choice("Who leads?", NAMES, leader, **HOT), heat=HEATS))
+    page.mouse.click(*(page.locator(".controls").bounding_box()[side] + 20 for side in "xy"))
+    assert page.locator(".question.flash").count() == 1
+
+
+@pytest.mark.parametrize(("across", "drawn"), [(0, False), (80, True)])
+def test_a_thumb_that_scrolls_draws_no_guess(show, across, drawn):
+    line = explore(
+        lambda power=2: curves([0.0, 1, 2], {"y": [0.0, 1, 2**power]}), predict=sketch("How?", "y"), power=(1, 3)
+    )
+    page = show(line, "<div style='height: 1500px'></div>", width=390, has_touch=True, is_mobile=True)
+    box = page.locator(".sketch").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    finger = page.context.new_cdp_session(page)
+    for part in range(9):
+        at = [{"x": x + across * part / 8, "y": y - (80 - across) * part / 8}]
+        kind = "touchMove" if part else "touchStart"
+        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": at})
+    finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    page.wait_for_function(f"scrollY {'===' if drawn else '>'} 0")
+    assert page.get_by_role("button", name="this is my guess").is_enabled() == drawn

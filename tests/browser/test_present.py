@@ -253,15 +253,22 @@ def lecture(show):
     return page
 
 
-def test_headings_sentences_and_formulas_are_shown_one_after_another(show):
-    page = lecture(show)
+def test_sentences_formulas_lists_tables_and_code_are_shown_one_after_another(show):
+    rest = """<h2>A section</h2><ul><li>one</li><li>two</li></ul><table><tr><td>a cell</td></tr></table>
+        <div class="cell_input"><pre>code()</pre></div></section></article>"""
+    page = show(ARTICLE.replace("</section></article>", rest), figure())
+    page.set_viewport_size(SCREEN)
+    page.goto(page.url + "?present")
     said = []
-    for key in ("ArrowRight", "ArrowDown", "ArrowRight", "PageDown"):
+    for key in ("ArrowRight", "ArrowDown", " ", "PageDown", " ", " "):
+        page.wait_for_selector(".big")
         said.append(page.locator(".big > div").first.inner_text())
         page.keyboard.press(key)
-    assert said == ["1. A title", "Why does it work at all?", "", page.locator(".big > div").first.inner_text()]
+    assert said == ["1. A title", "Why does it work at all?", "", "one\ntwo", "a cell", "code()"]  # no bare heading
     assert page.locator(".big.sheet").count() == 0  # the figure comes last
-    assert page.locator(".big .remote b").inner_text() == "4 / 4"
+    assert page.locator(".big .remote b").inner_text() == "7 / 7"
+    page.keyboard.press("Escape")
+    assert "present" not in page.url
 
 
 def test_on_a_figure_arrows_to_the_sides_move_its_slider_and_those_up_and_down_go_on(show):

@@ -27,14 +27,14 @@ def example(kind):
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_a_kind_of_panel_is_complete(folder):
     kind = folder.name
-    for name in ("__init__.py", "draw.js", "draw.css"):
+    for name in ("panel.py", "draw.js", "draw.css"):
         assert (folder / name).is_file(), f"panels/{kind}/ has no {name}"
     script = (folder / "draw.js").read_text(encoding="utf-8")
     assert f"panelKinds.{kind} = " in script, f"panels/{kind}/draw.js must end with `panelKinds.{kind} = {kind};`"
     assert {folder / "draw.js", folder / "draw.css"} < {*collect("js"), *collect("css")}
-    assert hasattr(panels, kind), f"panels/{kind}/__init__.py must have a function {kind}, and list it in __all__"
+    assert hasattr(panels, kind), f"panels/{kind}/panel.py must have a function {kind}, and list it in __all__"
     panel = example(kind)
-    assert panel.kind == kind, f"panels/{kind}/__init__.py must give its class `kind = {kind!r}`, found {panel.kind!r}"
+    assert panel.kind == kind, f"panels/{kind}/panel.py must give its class `kind = {kind!r}`, found {panel.kind!r}"
     html = explore(lambda: panel)._repr_mimebundle_()["text/html"]
     payload, plain = re.search(r'json">(.*?)</script>(.*)</attention-explorer>', html, re.DOTALL).groups()
     scales = panel.scales([panel])

@@ -1,13 +1,13 @@
 // ------------------------------------------------------------------------------------------------ controls
 // Each returns { element, show(index) }; `moved` is called with the new index, `typed` with a new text. A slider under a
-// finger calls `held` with where it is between the states, and `letGo` at the end.
+// finger calls `held` with where it is between the states, and `endDrag` at the end.
 
 const MOST_SEGMENTS = 7; // states that are all written on a slider
 const MOST_TICKS = 41; // states that are marked
 
 let serial = 0;
 
-function rangeControl(spec, { moved, held, letGo }) {
+function rangeControl(spec, { moved, held, endDrag }) {
   const input = make("input", { type: "range", min: spec.min, max: spec.max, step: spec.step });
   const output = make("output");
   const play = makeButton({ class: "play", "aria-label": `Play ${spec.label}`, "aria-pressed": "false" }, () => (timer === null ? start() : stop()));
@@ -65,7 +65,7 @@ function rangeControl(spec, { moved, held, letGo }) {
     isHeld = false;
     input.step = String(spec.step);
     show(chosen);
-    letGo();
+    endDrag();
   };
   for (const end of ["pointerup", "pointercancel", "change", "blur"]) listen(input, end, drop);
   return { element, input, show, stop, start };

@@ -22,50 +22,6 @@ function buildPanel(data, counts, state, hand) {
 }
 
 /**
- * The panels in their grid of twelve columns: a group of small ones is one cell, with one legend if they are alike.
- * @param {PanelData[]} data @param {any[]} panels @returns {HTMLElement[]}
- */
-function arranged(data, panels) {
-  const cells = data.map(({ group }, i) => {
-    if (group === undefined) return panels[i].element;
-    const members = panels.filter((_, k) => data[k].group === group);
-    if (members[0] !== panels[i]) return null;
-    const across = members.length < 5 ? members.length : members.length < 7 ? 3 : 4;
-    const areAlike = members.every(({ kind }) => kind === members[0].kind);
-    const shared = areAlike ? members[0].legend : null;
-    members.forEach(({ element, legend }) => legend && (areAlike ? legend.remove() : element.contains(legend) || element.append(legend)));
-    return make("div", { class: "multiples", style: `--across: ${across}; --slim: ${areAlike ? 2 : 1}` }, ...members.map(({ element }) => element), ...(shared ? [shared] : []));
-  });
-  const isMap = (i) => Boolean(panels[i]?.columns) && data[i].group === undefined;
-  const isTwin = (i) => [i - 1, i + 1].some((k) => isMap(i) && isMap(k) && String(data[i].fields.values.shape) === String(data[k].fields.values.shape));
-  const second = panels[1]?.columns ?? (panels[1]?.tall ? 0 : Infinity);
-  const most = panels.length === 2 && second <= 7 ? 9 : 7; // columns beside another
-  const isWide = (i) => data[i].group !== undefined || panels[i].wide || (panels[i].columns > most && !isTwin(i));
-  for (let first = 0, next; first < data.length; first = next) {
-    next = first + 1;
-    if (isWide(first)) continue;
-    while (next < data.length && !isWide(next)) next++;
-    areasOf(panels.slice(first, next)).forEach((place, k) => (cells[first + k].style.gridArea = place));
-  }
-  return cells.filter(Boolean);
-}
-
-/**
- * Where panels stand that share rows: a picture beside its bars, three small ones, or two and two.
- * @param {{tall?: boolean, small?: boolean, slim?: boolean, columns?: number}[]} run @returns {string[]} grid areas
- */
-function areasOf(run) {
-  const tall = run.findIndex((panel) => panel.tall);
-  const isBeside = run.length > 1 && run.every(({ slim }, k) => k === tall || slim);
-  if (isBeside && tall === 0) return run.map((_, k) => (k ? "auto / span 4" : `span ${run.length - 1} / span 8`));
-  if (isBeside && tall === run.length - 1) return run.map((_, k) => (k < tall ? "auto / 1 / auto / span 4" : `auto / 5 / span ${tall} / -1`));
-  if (run[0].columns && tall === 1 && run.length === 2) return ["auto / span 7", "auto / span 5"];
-  if (run.length % 3 === 0 && run.every(({ small }) => small)) return run.map(() => "auto / span 4");
-  const alone = run.length % 2 ? (tall === 0 ? 0 : run.length - 1) : -1;
-  return run.map((_, k) => (k === alone ? "auto / span 12" : "auto / span 6"));
-}
-
-/**
  * Build an explorer into `el`.
  * @param {HTMLElement} el
  * @param {Payload} payload
@@ -80,7 +36,6 @@ function build(el, payload, given, hear) {
   const beginning = { ...state };
   let panels = [];
   let idle = null;
-  let pinned = null;
 
   const readout = makeReadout(el);
   const spoken = make("p", { class: "spoken", role: "status" });
@@ -124,7 +79,7 @@ function build(el, payload, given, hear) {
 
   /** Take over some controls' states, draw and tell whoever listens. With a time, the picture gets there in so long. */
   function change(some, time = 0, drawn = null) {
-    if (hand.isAsked()) return;
+    if (hand.hidesData()) return;
     const from = at.drawn ?? [...at];
     Object.assign(state, some);
     update(drawn);
@@ -159,16 +114,16 @@ function build(el, payload, given, hear) {
 
   const hand = {
     /** Whether a question hides what is drawn, until it has an answer. */
-    isAsked: () => "veiled" in el.dataset,
-    tell: (where, what, at) => hand.isAsked() || readout.tell(where, what, at),
-    hush() {
-      readout.hush();
-      panels.forEach((panel) => panel.light?.({}));
+    hidesData: () => "veiled" in el.dataset,
+    tell: (where, what, at) => hand.hidesData() || readout.tell(where, what, at),
+    hideReadout() {
+      readout.hideReadout();
+      panels.forEach((panel) => panel.highlight?.({}));
     },
     /** Light what other panels have of these axes. @param {Lit} lit */
-    light(lit, own) {
+    highlight(lit, own) {
       delete lit[""];
-      panels.forEach((panel) => panel !== own && panel.light?.(lit));
+      panels.forEach((panel) => panel !== own && panel.highlight?.(lit));
     },
     axis(name) {
       const axis = controls.findIndex((spec) => spec.name === name);
@@ -187,14 +142,14 @@ function build(el, payload, given, hear) {
       return [width, presentation.drawn() ? stage.clientHeight / hand.scale() : usual(width)];
     },
     follow,
-    letGo: () => glide.start(at.drawn ?? [...at], GLIDE),
+    endDrag: () => glide.start(at.drawn ?? [...at], GLIDE),
   };
 
   const shown = controls.map((spec) =>
     controlKinds[spec.kind](spec, {
       moved: (index, time) => change({ [spec.name]: currentSpec(spec).states[index] }, time),
       held: (part) => follow((at.drawn ?? at).with(controls.indexOf(currentSpec(spec)), part)),
-      letGo: hand.letGo,
+      endDrag: hand.endDrag,
       typed: (text) => change({ [spec.name]: text }),
       live: hear !== null,
     }),
@@ -208,50 +163,30 @@ function build(el, payload, given, hear) {
     place();
     idle = next.idle ? reader(next.idle, counts) : null;
     panels = next.panels.map((data) => {
-      const own = { ...hand, light: (lit) => hand.light(lit, panel) };
+      const own = { ...hand, highlight: (lit) => hand.highlight(lit, panel) };
       const panel = buildPanel(data, counts, at, own);
       return panel;
     });
     panelBox.replaceChildren(...arranged(next.panels, panels));
-    pinButton.hidden = !panels.some(({ pin, pinned }) => pin && pinned !== false);
-    setClass(pinLabel, "outlined", !pinButton.hidden);
-    setPin(null);
+    compare(null);
     prediction?.begin();
   }
 
   // ---------------------------------------------------------------------------------------------- the frame's buttons
 
-  const pinButton = quietButton("pin", () => setPin(pinned ? null : [...at]));
-  pinButton.title = "Keep this state in sight behind the next ones";
-  const pinLabel = make("span", { class: "pinned", role: "status" });
-  /** @param {number[] | null} places @param {number} [asked] the panel of a question */
-  function setPin(places, word = "pinned", asked) {
-    pinned = places;
-    panels.forEach((panel, i) => panel.pin?.(pinned, (asked ?? i) === i));
-    setText(pinButton, pinned ? "unpin" : "pin");
-    setText(pinLabel, pinned ? `${word}: ${said(pinned)}` : "");
+  const beforeLabel = make("span", { class: "pinned", role: "status" });
+  /** Keep the state that a question starts from in sight. @param {Object<string, any> | null} before @param {number} [asked] the panel */
+  function compare(before, asked) {
+    const places = before && controls.map((spec) => indexOf(spec, before[spec.name]));
+    panels.forEach((panel, i) => panel.compare?.(places, i === asked));
+    setText(beforeLabel, places ? `before: ${said(places)}` : "");
     update();
   }
-  /** Keep the state that a question starts from in sight. @param {Object<string, any> | null} before @param {number} asked */
-  const compare = (before, asked) => setPin(before && controls.map((spec) => indexOf(spec, before[spec.name])), "before", asked);
   const resetButton = quietButton("reset", () => {
-    setPin(null);
+    compare(null);
     change({ ...beginning });
   });
-  const linkButton = quietButton("copy link", async (element) => {
-    const query = controls.map((spec, i) => `${encodeURIComponent(spec.name)}=${encodeURIComponent(labelOf(spec, i))}`).join("&");
-    const address = `${location.href.split("#")[0]}#${payload.name}?${query}`;
-    try {
-      await navigator.clipboard.writeText(address);
-      setText(element, "copied");
-    } catch {
-      location.replace(address); // a page from disk may not write to the clipboard; then the address bar has it
-      setText(element, "see the address bar");
-    }
-    setTimeout(() => setText(element, "copy link"), 2000);
-  });
-  const buttons = controls.length ? [pinLabel, pinButton, resetButton] : [];
-  if (payload.name && !hear && controls.length) buttons.push(linkButton);
+  const buttons = controls.length ? [beforeLabel, resetButton] : [];
   const tools = make("p", { class: "tools" }, ...buttons);
 
   // ---------------------------------------------------------------------------------------------- from outside
@@ -288,7 +223,7 @@ function build(el, payload, given, hear) {
   function step(by) {
     const i = Math.max(0, controls.findIndex((spec) => spec.kind === "range"));
     const next = at[i] + by;
-    if (!hand.isAsked() && controls[i]?.states[next] !== undefined) change({ [controls[i].name]: controls[i].states[next] }, GLIDE);
+    if (!hand.hidesData() && controls[i]?.states[next] !== undefined) change({ [controls[i].name]: controls[i].states[next] }, GLIDE);
   }
 
   el.classList.add("attention-explorer");
@@ -301,7 +236,7 @@ function build(el, payload, given, hear) {
   resized.observe(el);
   Object.assign(state, given);
   const controlBox = make("div", { class: "controls" }, ...shown.map((control) => control.element));
-  const asking = { panels: () => panels, controls: controlBox, state, show: setState, pin: compare, commit, live: hear !== null };
+  const asking = { panels: () => panels, controls: controlBox, state, show: setState, compare, commit, live: hear !== null };
   const prediction = payload.predict ? buildPrediction(el, payload.predict, asking) : null;
   const presentation = makePresentation(el, { step, lay: () => panels.forEach((panel) => panel.lay?.()), turn: prediction?.turn });
   tools.append(presentation.button);

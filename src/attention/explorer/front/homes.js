@@ -21,7 +21,7 @@ class AttentionExplorer extends HTMLElement {
     if (AttentionExplorer.asked(location.hash) !== this) return;
     this.obey(location.hash);
     if (history.state?.followed) this.explorer.resume?.();
-    else holdInSight(this);
+    else keepInSightWhilePageGrows(this);
   }
   disconnectedCallback() {
     this.explorer?.stop();

@@ -8,8 +8,8 @@ const GROWS = 1200; // milliseconds; as in prediction.css
 /**
  * @param {HTMLElement} el the explorer @param {any} spec the question, its kind and its answer
  * @param {{panels: () => any[], controls: HTMLElement, state: Object<string, any>, show: (state: any) => void,
- *   pin: (before: any, asked?: number) => void, commit: () => void, live: boolean}} hand  `show` draws a state that nobody hears of
- *   until `commit`, `pin` keeps one in sight for comparison
+ *   compare: (before: any, asked?: number) => void, commit: () => void, live: boolean}} hand  `show` draws a state that nobody hears of
+ *   until `commit`, `compare` keeps one in sight
  */
 function buildPrediction(el, spec, hand) {
   const store = `attention-guess:${location.pathname}#${el.id || spec.question}`;
@@ -54,24 +54,31 @@ function buildPrediction(el, spec, hand) {
 
   function ask() {
     el.dataset.veiled = spec.kind;
-    hand.pin(null);
+    el.toggleAttribute("data-given", Boolean(spec.before)); // where it starts from is no answer
+    hand.compare(null);
     leaveFor(spec.before ?? spec.state);
     lock(true);
-    after.remove();
     setText(printed, spec.said + reason);
     const { parts, stop } = kind.ask(answer);
     choices.replaceChildren(...parts, skip);
+    // Unseen, it takes the room that the verdict will: an answer moves nothing.
+    verdict.replaceChildren(make("b", {}, spec.said), ...subscripted(reason));
+    choices.after(after);
     undo = stop;
   }
 
   function settle() {
     delete el.dataset.veiled;
+    el.toggleAttribute("data-right", guess !== null && kind.say(guess).startsWith("Right"));
     lock(false);
     setText(again, question.hidden ? "ask me first" : "ask me again");
     choices.replaceChildren();
     undo = () => again.remove();
-    if (question.hidden) return el.querySelector(".tools").prepend(again); // in sight with the panels
-    hand.pin(spec.before ?? null, spec.panel); // which draws anew, too: names may stand elsewhere now
+    if (question.hidden) {
+      after.remove();
+      return el.querySelector(".tools").prepend(again); // in sight with the panels
+    }
+    hand.compare(spec.before ?? null, spec.panel); // which draws anew, too: names may stand elsewhere now
     setText(printed, "");
     verdict.replaceChildren(make("b", {}, guess === null ? spec.said : kind.say(guess)), ...subscripted(reason));
     const { parts, stop } = guess === null ? { parts: [], stop() {} } : kind.show(guess);
@@ -152,6 +159,13 @@ function buildPrediction(el, spec, hand) {
     guess = null;
     kept((all) => all.removeItem(store));
   }
+
+  // A hand on what is locked is told why: the question flashes.
+  listen(el, "click", ({ target }) => {
+    if (standing !== "asked" || !el.contains(target) || target.closest(".prediction, .tools, .tap, .drag, .sketch, .commit")) return;
+    question.classList.add("flash");
+    setTimeout(() => question.classList.remove("flash"), 1500);
+  });
 
   /** Answer the question, or ask it again. */
   const turn = () => (standing === "asked" ? skip : again).click();

@@ -4,12 +4,13 @@
 
 const SCREEN = { width: 1920, height: 1080 }; // the screen at which words are 28 pixels high
 const ROOT = 16 * (28 / 15); // pixels of a rem on it: 15 are the words of a page's figures
-const DRAWN = 28 / 12; // a drawing's words have 12
+const DRAWN = 28 / 13; // a drawing's words have 13
 const LEAST = 0.5; // what does not fit is drawn smaller, down to this part
 
 // What is shown of a chapter's text, and what is not.
-const SAID = ".bd-article :is(h1, h2, h3, div.math, strong)";
-const UNSAID = "details, #exercises, .attention-explorer, table";
+// A heading stands above each slide of its section.
+const SAID = ".bd-article :is(h1, div.math, strong, table, ul, ol, pre)";
+const UNSAID = "details, #exercises, .attention-explorer, .toctree-wrapper, .cell_output, :is(table, li, figure) *";
 
 /** Figures, and what is said, in the order of the page; a bold sentence has four words and an end. */
 const slides = () =>
@@ -24,7 +25,7 @@ function makeSheet(part) {
   for (const svg of copy.querySelectorAll("svg")) svg.style.width = svg.getAttribute("width"); // as wide as MathJax has it
   const title = part.closest("section")?.querySelector("h1, h2, h3");
   const kicker = title && title !== part ? make("small", {}, title.firstChild.textContent) : "";
-  const sheet = make("div", { class: "attention-explorer ae sheet" }, kicker, make("div", { class: part.tagName }, ...copy.childNodes));
+  const sheet = make("div", { class: "attention-explorer ae sheet" }, kicker, make("div", { class: part.tagName }, ...(part.matches("table, ul, ol, pre") ? [copy] : copy.childNodes)));
   return makePresentation(sheet, { step: () => {}, lay: () => {}, turn: undefined }, part);
 }
 
@@ -45,7 +46,7 @@ function makePresentation(el, { step, lay, turn }, part = el) {
   const move = (by) => (isStill() ? go(by) : step(by));
   const before = () => go(-1);
   const after = () => go(1);
-  const acts = { ArrowLeft: () => move(-1), ArrowRight: () => move(1), PageUp: before, ArrowUp: before, PageDown: after, ArrowDown: after, Escape: () => end(), p: turn };
+  const acts = { ArrowLeft: () => move(-1), ArrowRight: () => move(1), PageUp: before, ArrowUp: before, PageDown: after, ArrowDown: after, " ": after, Escape: () => end(), p: turn };
   const foot = make("p", { class: "tools remote" });
   const button = quietButton("present", () => begin(true));
   button.classList.add("present");
@@ -113,6 +114,9 @@ function makePresentation(el, { step, lay, turn }, part = el) {
   function end() {
     if (!size) return;
     hide();
+    const address = new URL(location.href);
+    address.searchParams.delete("present"); // a page that is loaded again is read
+    if (address.href !== location.href) history.replaceState(history.state, "", address);
     if (document.fullscreenElement) document.exitFullscreen();
     scrollTo({ left: back.x, top: back.y, behavior: "instant" });
     back.focus?.focus?.({ preventScroll: true });
@@ -151,7 +155,7 @@ function makePresentation(el, { step, lay, turn }, part = el) {
       return;
     }
     const act = acts[key];
-    if (!act || (key === "p" && isTyped) || (key.startsWith("Arrow") && hasKeys(event.target))) return;
+    if (!act || (key === "p" && isTyped) || (key.startsWith("Arrow") && hasKeys(event.target)) || (key === " " && event.target.matches?.("button, input, select, a"))) return;
     event.preventDefault();
     event.stopImmediatePropagation();
     act();

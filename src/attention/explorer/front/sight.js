@@ -20,17 +20,17 @@ function bring(el, behavior = "auto", below = 0) {
 }
 
 /** Bring it, and again whenever the page around it has grown (formulas, fonts), until the reader does something. */
-function holdInSight(el) {
+function keepInSightWhilePageGrows(el) {
   const grown = new ResizeObserver(() => bring(el, "instant"));
   grown.observe(document.body);
   for (const act of ["wheel", "touchstart", "pointerdown", "keydown"]) addEventListener(act, () => grown.disconnect(), { once: true, passive: true });
 }
 
-let forgetWay = () => {};
+let removeWayBack = () => {};
 
 /** Scroll the least at which the link is seen together with its figure, or with all below its controls; or visit it. */
 function showBoth(el, link) {
-  forgetWay();
+  removeWayBack();
   const line = rectOf(link);
   const panels = el.querySelector(".panels");
   const bar = el.matches(".tall") ? el.querySelector(".controls").offsetHeight : 0; // stays above the panels
@@ -52,10 +52,10 @@ function visit(el, link, bar) {
   };
   const back = makeButton({ class: "al-back", hidden: "" }, goBack, "↩ back to the text");
   const watch = new IntersectionObserver(([{ isIntersecting }]) => {
-    if (isIntersecting && !back.hidden) forgetWay();
+    if (isIntersecting && !back.hidden) removeWayBack();
     else back.hidden = isIntersecting;
   });
-  forgetWay = () => {
+  removeWayBack = () => {
     watch.disconnect();
     back.remove();
   };

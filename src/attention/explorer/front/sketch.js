@@ -72,6 +72,7 @@ function guessSketch(spec, panel) {
     const drawn = []; // by the pointer; with gaps
     let heights = [];
     let from = null; // where the stroke was last
+    let began = null; // where a finger lies that may yet scroll
     const commit = commitBelow(panel(), () => answer(heights));
     const canvas = layer(() => heights, "draw the line here");
     const sliders = supports.map(slider);
@@ -105,9 +106,17 @@ function guessSketch(spec, panel) {
       event.preventDefault();
       canvas.svg.setPointerCapture(event.pointerId);
       from = null;
+      began = event.pointerType === "touch" ? event : null;
+      if (!began) stroke(event);
+    });
+    listen(canvas.svg, "pointermove", (event) => {
+      if (!canvas.svg.hasPointerCapture(event.pointerId)) return;
+      const [across, down] = began ? [event.clientX - began.clientX, event.clientY - began.clientY].map(Math.abs) : [1, 0];
+      if (across <= down) return; // a finger that goes up or down scrolls
+      if (began) stroke(began);
+      began = null;
       stroke(event);
     });
-    listen(canvas.svg, "pointermove", (event) => canvas.svg.hasPointerCapture(event.pointerId) && stroke(event));
 
     // ------------------------------------------------------------------------------------------ keys
 

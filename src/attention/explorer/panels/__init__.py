@@ -3,12 +3,12 @@
 from importlib import import_module
 from pkgutil import iter_modules
 
-from attention.explorer.panels.panel import Panel
+from attention.explorer.panels.base import Panel
 
 __all__ = ["Panel"]
 
 for _found in iter_modules(__path__):
     if _found.ispkg:
-        _kind = import_module(f"{__name__}.{_found.name}")
+        _kind = import_module(f"{__name__}.{_found.name}.panel")
         __all__.extend(_kind.__all__)
         globals().update({name: getattr(_kind, name) for name in _kind.__all__})

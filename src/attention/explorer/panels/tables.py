@@ -5,7 +5,7 @@ from html import escape
 
 import numpy as np
 
-from attention.explorer.panels.panel import Panel
+from attention.explorer.panels.base import Panel
 
 
 def matrix_table(panel: Panel, sides: list[str], tops: list[str], values, mask=None, caption=None, digits=None) -> str:

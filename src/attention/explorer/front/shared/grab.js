@@ -31,9 +31,9 @@ function grab(grip, figure, hand, { controls, state, place, said, start, rail })
   const drop = () => {
     if (!held) return;
     held = null;
-    hand.letGo();
+    hand.endDrag();
     setClass(figure, "dragging", false);
-    hand.hush();
+    hand.hideReadout();
   };
   listen(grip, "pointerdown", take);
   if (rail) listen(rail, "pointerdown", take);

@@ -100,7 +100,7 @@ function makeReadout(el) {
     element.style.transform = `translate(${left.toFixed(0)}px, ${top.toFixed(0)}px)`;
   }
 
-  return { element, tell, hush: () => element.replaceChildren() };
+  return { element, tell, hideReadout: () => element.replaceChildren() };
 }
 
 /** A rectangle around a point, for the read-out. */

@@ -30,7 +30,7 @@ function bars(read, hand) {
   handles.forEach(({ name }, i) => cells[read.first("labels").indexOf(name)].append(grips[i]));
   cells.at(-1)?.append(make("i", { class: "origin", "aria-hidden": "true" }, "0"));
   let now = null;
-  let pinned = null;
+  let compared = null;
 
   function update(state) {
     now = {
@@ -57,10 +57,10 @@ function bars(read, hand) {
       setStyle(cells[row], "--end", part(drawn).toFixed(4));
       setStyle(bar, "--from", part(Math.min(drawn, origin)).toFixed(4));
       setStyle(bar, "--to", part(Math.max(drawn, origin)).toFixed(4));
-      bar.toggleAttribute("data-pinned", Boolean(pinned));
-      if (pinned) {
-        setStyle(bar, "--pin-from", part(Math.min(pinned[row], origin)).toFixed(4));
-        setStyle(bar, "--pin-to", part(Math.max(pinned[row], origin)).toFixed(4));
+      bar.toggleAttribute("data-pinned", Boolean(compared));
+      if (compared) {
+        setStyle(bar, "--pin-from", part(Math.min(compared[row], origin)).toFixed(4));
+        setStyle(bar, "--pin-to", part(Math.max(compared[row], origin)).toFixed(4));
       }
       if (parts.length) stack(bar, row, part, origin);
       setText(number, hidden ? "masked" : brief(value, now.digits));
@@ -87,11 +87,11 @@ function bars(read, hand) {
   function point(row, part) {
     const value = isHidden(row) ? "masked" : told(now.values[row]);
     const made = parts.map((name, i) => `${name} ${brief(now.parts[row * parts.length + i], now.digits)}`).join(" + ");
-    const before = pinned ? ` (pinned ${told(pinned[row])})` : "";
+    const earlier = compared ? ` (before ${told(compared[row])})` : "";
     mark(row);
     markPart(part);
-    hand.tell(`${now.labels[row]}: `, (made ? `${value} = ${made}` : value) + before, rectOf(cells[row]));
-    hand.light({ [now.axis]: now.labels[row], ...(part && { [now.parts_axis]: part }) });
+    hand.tell(`${now.labels[row]}: `, (made ? `${value} = ${made}` : value) + earlier, rectOf(cells[row]));
+    hand.highlight({ [now.axis]: now.labels[row], ...(part && { [now.parts_axis]: part }) });
   }
 
   function mark(row) {
@@ -133,19 +133,19 @@ function bars(read, hand) {
     () => {
       mark(-1);
       markPart(null);
-      hand.hush();
+      hand.hideReadout();
     },
   );
-  function light(lit) {
+  function highlight(lit) {
     mark(now.labels.indexOf(lit[now.axis]));
     markPart(lit[now.parts_axis]);
   }
-  const pin = (state) => (pinned = state && read("values", state));
+  const compare = (state) => (compared = state && read("values", state));
   const summary = () =>
     sides.length > 4
       ? ""
       : now.labels.map((label, i) => `${label} ${isHidden(i) ? "masked" : brief(now.values[i], now.digits)}`).join(", ");
-  return { element, update, light, pin, summary, stop, legend: parts.length ? legend : null, cells: cells.map((cell) => [cell]), wholeRows: true, small: true, slim: true };
+  return { element, update, highlight, compare, summary, stop, legend: parts.length ? legend : null, cells: cells.map((cell) => [cell]), wholeRows: true, small: true, slim: true };
 }
 
 panelKinds.bars = bars;

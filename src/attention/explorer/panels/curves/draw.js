@@ -71,7 +71,7 @@ function curves(read, hand) {
   const figure = make("figure", { class: "curves" }, caption, stage, key, note, hint);
   const widestName = Math.max(0, ...names.map((name) => textWidth(name, NAME_SIZE, 600)));
   let now = null;
-  let pinned = null;
+  let compared = null;
   let at = null; // the place that is read, an index of x
   let plot = null;
   let wide = 480; // until it is known
@@ -125,18 +125,18 @@ function curves(read, hand) {
     const beside = grips.length ? 16 : 8; // lines' names stand as far off as a grip is wide
     const right = width - (isDirect ? widestName + 8 + beside : 16); // half of the last mark, such as 1000
     const top = now.axes[1] && !read.small ? 30 : moments.length ? 18 : 9;
-    const labels = marksOf(now.limits, now.y_scale, read.small ? 2 : 4).map(({ label }) => textWidth(label, 12) + 12);
+    const labels = marksOf(now.limits, now.y_scale, read.small ? 2 : 4).map(({ label }) => textWidth(label, 13) + 12);
     const box = { left: Math.max(read.small ? 30 : 46, ...labels), right, top, bottom: height - (read.small ? 20 : 38) - (grips.length ? 8 : 0) };
     const { px, py } = scales(now.x_limits, now.limits, box, now.x_scale, now.y_scale);
     plot = { width, box, px, py, isDirect, beside };
     set(svg, { viewBox: `0 0 ${width} ${height}` });
-    const signature = [width, height, ...now.x_limits, ...now.limits, ...now.axes, ...now.colors, hand.isAsked()].join();
+    const signature = [width, height, ...now.x_limits, ...now.limits, ...now.axes, ...now.colors, hand.hidesData()].join();
     if (signature !== svg.signature) {
       svg.signature = signature;
       drawFrame();
     }
     lines.forEach((path, i) => set(path, { d: trace(now.drawnX, now.drawn[i], px, py) }));
-    ghosts.forEach((path, i) => set(path, { d: pinned ? trace(now.x, pinned[i], px, py) : "" }));
+    ghosts.forEach((path, i) => set(path, { d: compared ? trace(now.x, compared[i], px, py) : "" }));
     clouds.forEach((path, i) => set(path, { d: dots(...now.drawnPoints[i], px, py) }));
     tags.forEach((tag, i) => placeTag(tag, now.drawnPoints[i]));
     if (isDirect) placeEnds();
@@ -174,7 +174,7 @@ function curves(read, hand) {
     const [line, tag, ...dots] = moment.children;
     const at = plot.px(x);
     set(line, { x1: at, x2: at, y1: plot.box.top, y2: plot.box.bottom });
-    const half = (moment.half ??= textWidth(tag.textContent, 12) / 2); // the name yields to those of axes and lines beside the plot
+    const half = (moment.half ??= textWidth(tag.textContent, 13) / 2); // the name yields to those of axes and lines beside the plot
     set(tag, { x: clamp(at, plot.box.left + half, plot.box.right - half), y: plot.box.top - 5, "text-anchor": "middle" });
     dots.forEach((dot, i) => {
       const y = heightAt(now.drawn[i], x);
@@ -242,7 +242,7 @@ function curves(read, hand) {
     const axes = read.small ? [`${now.axes[0]} →`, `${now.axes[1]} ↑`].filter((words) => words.length > 2) : [];
     key.replaceChildren(
       ...axes.map((words) => make("span", { class: "axis" }, words)),
-      ...names.flatMap((name, i) => (plot.isDirect && !hand.isAsked() ? [] : [entry(name, i, "stroke")])),
+      ...names.flatMap((name, i) => (plot.isDirect && !hand.hidesData() ? [] : [entry(name, i, "stroke")])),
       ...pointNames.flatMap((name, i) => (isAlone(i) ? [] : [entry(name, names.length + i, "dot")])),
     );
   }
@@ -281,7 +281,7 @@ function curves(read, hand) {
       lit[now.axis] = lineName;
       mark(lineName);
     }
-    hand.light(lit);
+    hand.highlight(lit);
   }
 
   /** Let one line stand out; null for none. */
@@ -294,11 +294,11 @@ function curves(read, hand) {
     at = null;
     mark(null);
     showHair();
-    hand.hush();
+    hand.hideReadout();
   }
 
   /** Another panel points at a line's name, or at a place on the horizontal axis. */
-  function light(lit) {
+  function highlight(lit) {
     mark(now.axis ? lit[now.axis] : null);
     const x = parseFloat(lit[now.axes[0]]);
     at = Number.isFinite(x) && names.length ? nearest((place) => Math.abs(place - x)) : null;
@@ -362,12 +362,12 @@ function curves(read, hand) {
     lay();
   });
 
-  const pin = (state) => (pinned = state && linesOf(state));
+  const compare = (state) => (compared = state && linesOf(state));
   const stopAll = () => {
     stop();
     stopWatching();
   };
-  return { element: figure, update, lay, light, pin, summary: () => (handles.length ? handles.map(({ name }) => placeOf(name)).join(", ") : ""), stop: stopAll, plot: () => plot, legend: key, tall: true };
+  return { element: figure, update, lay, highlight, compare, summary: () => (handles.length ? handles.map(({ name }) => placeOf(name)).join(", ") : ""), stop: stopAll, plot: () => plot, legend: key, tall: true };
 }
 
 panelKinds.curves = curves;

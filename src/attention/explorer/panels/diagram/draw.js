@@ -176,7 +176,7 @@ function rounded(corners) {
 
 /** Each arrow's label beside it, where it lies on no box, no other label, and no arrow. @returns {any[]} attributes */
 function placeLabels(arrows, routes, all, width) {
-  const taken = [];
+  const occupied = [];
   return arrows.map((arrow, at) => {
     if (!arrow.label) return null;
     const size = textWidth(arrow.label, SIZES.shape);
@@ -190,10 +190,10 @@ function placeLabels(arrows, routes, all, width) {
       const inside = ([px, py]) => px > box.left && px < box.right && py > box.top && py < box.bottom;
       const meets = (other) => box.left < other.left + other.width && other.left < box.right && box.top < other.top + other.height && other.top < box.bottom;
       const outside = box.left < 0 || box.right > width ? 9 : 0;
-      return 9 * all.filter(meets).length + 9 * taken.filter(meets).length + outside + routes.filter((way) => way.points.some(inside)).length;
+      return 9 * all.filter(meets).length + 9 * occupied.filter(meets).length + outside + routes.filter((way) => way.points.some(inside)).length;
     });
     const [x, y] = places[costs.indexOf(Math.min(...costs))];
-    taken.push(new DOMRect(x - 2, y - 11, size + 4, 14));
+    occupied.push(new DOMRect(x - 2, y - 11, size + 4, 14));
     return { x, y };
   });
 }

@@ -246,7 +246,7 @@ function flow(read, hand) {
   function leave() {
     mark("at", []);
     figure.classList.remove("reading");
-    hand.hush();
+    hand.hideReadout();
   }
 
   const stopFollowing = follow(

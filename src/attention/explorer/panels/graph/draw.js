@@ -39,7 +39,7 @@ function graph(read, hand) {
   function draw() {
     if (built?.drawing !== now.drawing || built.wide !== wide) build();
     keysOf().forEach((node, j) => {
-      const { background, text } = shade(now.color, hand.isAsked() ? 0 : strength(weight(j, now.drawn), now.limits));
+      const { background, text } = shade(now.color, hand.hidesData() ? 0 : strength(weight(j, now.drawn), now.limits));
       nodes[node].dataset.value = exact(weight(j));
       nodes[node].children[1].style.fill = background;
       nodes[node].children[2].style.fill = text;
@@ -47,7 +47,7 @@ function graph(read, hand) {
     showChosen(now.drawing.queries.map((node) => nodes[node]), query());
     const order = keysOf().map((_, j) => j).sort((a, b) => weight(b) - weight(a));
     const most = order.slice(0, 2).map((j) => `${labelOf(keysOf()[j])} (${brief(weight(j), now.digits)})`);
-    setText(caption, hand.isAsked() || !order.length ? now.caption : [now.caption, `${labelOf(now.drawing.queries[query()])} → ${most.join(", ")}`].filter(Boolean).join(": "));
+    setText(caption, hand.hidesData() || !order.length ? now.caption : [now.caption, `${labelOf(now.drawing.queries[query()])} → ${most.join(", ")}`].filter(Boolean).join(": "));
     spoken.speak(() => keysOf().map((node, j) => `${asking()} → ${nameOf(node)}, ${told(weight(j))}`));
   }
 
@@ -90,24 +90,24 @@ function graph(read, hand) {
       const node = nodes.findIndex((element) => element.contains(target));
       const [i, j] = [now.drawing.queries.indexOf(node), keysOf().indexOf(node)];
       if (i >= 0 && i !== looked) {
-        hand.hush();
+        hand.hideReadout();
         look(i);
-        hand.light({ [now.axes[0]]: nameOf(node) });
+        hand.highlight({ [now.axes[0]]: nameOf(node) });
       }
       if (j >= 0) {
         hand.tell(`${asking()} → ${nameOf(node)}: `, told(weight(j)), rectOf(nodes[node]));
-        hand.light({ [now.axes[0]]: asking(), [now.axes[1]]: nameOf(node) });
+        hand.highlight({ [now.axes[0]]: asking(), [now.axes[1]]: nameOf(node) });
       }
       return node >= 0;
     },
     () => {
       look(null);
-      hand.hush();
+      hand.hideReadout();
     },
   );
   choosing(queries, () => [...queries.children], choose);
 
-  function light(lit) {
+  function highlight(lit) {
     const nodeOf = (axis) => now.drawing.names.indexOf(lit[now.axes[axis]]);
     nodes.forEach((element, node) => setClass(element, "lit", node === nodeOf(1)));
     const i = now.drawing.queries.indexOf(nodeOf(0));
@@ -124,7 +124,7 @@ function graph(read, hand) {
     stopWatching();
     spoken.stop();
   };
-  return { element: figure, update, lay, light, stop, wide: true };
+  return { element: figure, update, lay, highlight, stop, wide: true };
 }
 
 /** Where the nodes and the signs between the parts lie, in so many pixels. */

@@ -26,7 +26,7 @@ function heatmap(read, hand) {
   const element = make("div", { class: choosers.some(Boolean) ? "choosing" : null }, scroller, hint);
   if (cells.length && columns) cells[0][0].tabIndex = 0;
   let now = null;
-  let pinned = null;
+  let compared = null;
   let at = null; // the cell that is read
   let room = 0; // in pixels, once it is known
   let words = null; // above the columns: each state's are kept, so that the same ones are the same list
@@ -52,7 +52,7 @@ function heatmap(read, hand) {
         const hidden = isHidden(index);
         if (column != null) cell.toggleAttribute("data-chosen", j === column && (row == null || i === row));
         if (now.ringed) cell.toggleAttribute("data-chosen", now.ringed.some((place) => String(place) === `${i},${j}`));
-        if (pinned || cell.dataset.difference) showDifference(cell, index, hidden);
+        if (compared || cell.dataset.difference) showDifference(cell, index, hidden);
         const drawn = now.drawn[index];
         if (Object.is(cell.seen, value) && Object.is(cell.drawn, drawn) && cell.hid === hidden && cell.colored === color) return;
         Object.assign(cell, { seen: value, drawn, hid: hidden, colored: color });
@@ -82,7 +82,7 @@ function heatmap(read, hand) {
   const isHidden = (index) => isMasked(now, index);
 
   function showDifference(cell, index, hidden) {
-    const change = pinned && !hidden ? now.values[index] - pinned[index] : 0;
+    const change = compared && !hidden ? now.values[index] - compared[index] : 0;
     if (Math.abs(change) >= 0.5 * 10 ** -(now.digits ?? 4)) cell.dataset.difference = signed(change, now.digits);
     else delete cell.dataset.difference;
   }
@@ -92,9 +92,9 @@ function heatmap(read, hand) {
     const index = row * columns + column;
     const [rowAxis, columnAxis] = [now.axes[0] || "row", now.axes[1] || "column"];
     const value = isHidden(index) ? "masked" : told(now.values[index]);
-    const before = pinned && !isHidden(index) ? ` (pinned ${told(pinned[index])})` : "";
+    const earlier = compared && !isHidden(index) ? ` (before ${told(compared[index])})` : "";
     const where = `${rowAxis} ${now.rows[row]} → ${columnAxis} ${now.columns[column]}: `;
-    hand.tell(where, value + before, rectOf(cells[row][column]));
+    hand.tell(where, value + earlier, rectOf(cells[row][column]));
   }
 
   /** Let a row and a column stand out; −1 for none. */
@@ -115,16 +115,16 @@ function heatmap(read, hand) {
     at = [row, column];
     mark(row, column);
     tell();
-    hand.light({ [now.axes[0]]: now.rows[row], [now.axes[1]]: now.columns[column] });
+    hand.highlight({ [now.axes[0]]: now.rows[row], [now.axes[1]]: now.columns[column] });
   }
 
   function leave() {
     at = null;
     mark(-1, -1);
-    hand.hush();
+    hand.hideReadout();
   }
 
-  function light(lit) {
+  function highlight(lit) {
     at = null;
     mark(now.rows.indexOf(lit[now.axes[0]]), now.columns.indexOf(lit[now.axes[1]]));
   }
@@ -185,11 +185,11 @@ function heatmap(read, hand) {
     stopFollowing();
     stopWatching();
   };
-  const pin = (places, isAsked) => (pinned = places && isAsked ? read("values", places) : null); // no other map tells its changes
+  const compare = (places, isAsked) => (compared = places && isAsked ? read("values", places) : null); // no other map tells its changes
   /** A sentence for those who hear the figure: the numbers of a small one. */
   const summary = () =>
     sides.length * columns > 4 ? "" : now.rows.map((row, i) => `${row} ${now.columns.map((name, j) => `${name} ${brief(now.values[i * columns + j], now.digits)}`).join(", ")}`).join("; ");
-  return { element, update, light, pin, summary, stop, legend, cells, columns, small: columns < 4 };
+  return { element, update, highlight, compare, summary, stop, legend, cells, columns, small: columns < 4 };
 }
 
 panelKinds.heatmap = heatmap;

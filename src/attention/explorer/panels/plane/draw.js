@@ -42,7 +42,7 @@ function plane(read, hand) {
   many.forEach((name, i) => set(clouds[pointNames.indexOf(name)], { "data-mark": i % MARKS }));
   const figure = make("figure", { class: "plane" }, caption, svg, ...(named.length ? [legend] : []), hint);
   let now = null;
-  let pinned = null;
+  let compared = null;
   let plot = null;
   let wide = 360; // until it is known
 
@@ -91,7 +91,7 @@ function plane(read, hand) {
     }
     names.forEach((_, i) => {
       drawArrow(arrows[i], tip(now.drawn, i), heads[i]);
-      drawArrow(ghosts[i], pinned ? tip(pinned, i) : [NaN, NaN]);
+      drawArrow(ghosts[i], compared ? tip(compared, i) : [NaN, NaN]);
     });
     clouds.forEach((path, i) => set(path, { d: dots(...halves(now.drawnPoints[i]), plot.px, plot.py) }));
     placeTags();
@@ -177,7 +177,7 @@ function plane(read, hand) {
       const [xs, ys] = halves(points);
       return [...xs].map((x, i) => [plot.px(x), plot.py(ys[i])]);
     });
-    const taken = [...tips.flatMap(along), ...lone.filter(Boolean), ...crowds].map(([x, y], i) =>
+    const occupied = [...tips.flatMap(along), ...lone.filter(Boolean), ...crowds].map(([x, y], i) =>
       around(x, y, i < 4 * tips.length && i % 4 === 3 && handles.length ? 13 : 5),
     );
     [...tips, ...lone].forEach((at, i) => {
@@ -187,9 +187,9 @@ function plane(read, hand) {
       const width = 7 * tag.textContent.length;
       const places = [[10, -16], [-10 - width, -16], [10, 4], [-10 - width, 4], [-width / 2, -28], [-width / 2, 14]];
       const boxes = places.map(([dx, dy]) => new DOMRect(at[0] + dx, at[1] + dy, width, 14));
-      const costs = boxes.map((box) => taken.filter((other) => overlap(box, other)).length + (isOutside(box) ? 9 : 0));
+      const costs = boxes.map((box) => occupied.filter((other) => overlap(box, other)).length + (isOutside(box) ? 9 : 0));
       const best = boxes[costs.indexOf(Math.min(...costs))];
-      taken.push(best);
+      occupied.push(best);
       set(tag, { x: best.left, y: best.bottom - 3 });
     });
   }
@@ -234,12 +234,12 @@ function plane(read, hand) {
       const [name, [x, y]] = [[...names, ...pointNames][nearest], places[nearest]];
       mark(name);
       hand.tell(`${name}: `, `${told(x)}, ${told(y)}`, around(...spots[nearest], 10));
-      hand.light({ [now.axis]: name });
+      hand.highlight({ [now.axis]: name });
       return true;
     },
     () => {
       mark(null);
-      hand.hush();
+      hand.hideReadout();
     },
   );
   const lay = () => now && draw();
@@ -248,14 +248,14 @@ function plane(read, hand) {
     lay();
   });
 
-  const light = (lit) => mark(lit[now.axis]);
-  const pin = (state) => (pinned = state && read("vectors", state));
+  const highlight = (lit) => mark(lit[now.axis]);
+  const compare = (state) => (compared = state && read("vectors", state));
   const summary = () => (handles.length ? sentence() : "");
   const stopAll = () => {
     stop();
     stopWatching();
   };
-  return { element: figure, update, lay, light, pin, summary, stop: stopAll, tall: true };
+  return { element: figure, update, lay, highlight, compare, summary, stop: stopAll, tall: true };
 }
 
 panelKinds.plane = plane;

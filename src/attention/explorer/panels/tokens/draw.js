@@ -35,7 +35,7 @@ function tokens(read, hand) {
   let now = null;
   let chosen = null; // by the reader; else as the state has it
   let looked = null; // at which query the pointer is
-  let pinned = null;
+  let compared = null;
   let faced = null; // at which key, in two rows: the lines show who attends to it
 
   function ink(head) {
@@ -113,8 +113,8 @@ function tokens(read, hand) {
         stripe.style.background = ink(head);
         stripe.style.opacity = part.toFixed(2);
       });
-      const isCompared = pinned && (pinned.chosen ?? i) === i; // the query that was pinned, where one was
-      setText(item.number, S > MOST_NUMBERED ? "" : (isCompared ? `${numberOf(pinned, i, j)} → ` : "") + numberOf(now, i, j));
+      const isCompared = compared && (compared.chosen ?? i) === i; // the query that was compared, where one was
+      setText(item.number, S > MOST_NUMBERED ? "" : (isCompared ? `${numberOf(compared, i, j)} → ` : "") + numberOf(now, i, j));
     });
     if (two) drawLines(i);
     spoken.speak(() => now.keys.map((key, j) => `${now.queries[i]} → ${key}, ${isHidden(i, j) ? "masked" : told(mean(i, j))}`));
@@ -151,7 +151,7 @@ function tokens(read, hand) {
     const value = isHidden(i, j) ? "masked" : told(mean(i, j));
     const where = `${now.axes[0]} ${now.queries[i]} → ${now.axes[1]} ${now.keys[j]}: `;
     hand.tell(where, heads > 1 && !isHidden(i, j) ? `mean ${value} (${each.join(", ")})` : value, rectOf(keys[j].element));
-    hand.light({ [now.axes[0]]: now.queries[i], [now.axes[1]]: now.keys[j] });
+    hand.highlight({ [now.axes[0]]: now.queries[i], [now.axes[1]]: now.keys[j] });
   }
 
   function choose(i) {
@@ -177,7 +177,7 @@ function tokens(read, hand) {
       if (i >= 0 && i !== looked) {
         looked = i;
         draw();
-        hand.light({ [now.axes[0]]: now.queries[i] });
+        hand.highlight({ [now.axes[0]]: now.queries[i] });
       }
       if (j >= 0) tell(j);
       if (two) face(j);
@@ -189,14 +189,14 @@ function tokens(read, hand) {
         draw();
       }
       face(-1);
-      hand.hush();
+      hand.hideReadout();
     },
   );
   choosing(asking, () => queries.map((item) => item.element), choose);
   const resized = new ResizeObserver(() => now && two && drawLines(query()));
   resized.observe(stage);
 
-  function light(lit) {
+  function highlight(lit) {
     const [i, j] = [now.queries.indexOf(lit[now.axes[0]]), now.keys.indexOf(lit[now.axes[1]])];
     if (two) queries.forEach((item, at) => setClass(item.element, "lit", at === i));
     keys.forEach((item, at) => setClass(item.element, "lit", at === j || (queries === keys && at === i)));
@@ -213,8 +213,8 @@ function tokens(read, hand) {
     spoken.stop();
   };
   const summary = () => `query ${now.queries[query()]}`;
-  const pin = (state) => (pinned = state && read.now(state));
-  return { element: figure, update, light, pin, pinned: false, summary, stop: stopAll, wide: true };
+  const compare = (state) => (compared = state && read.now(state));
+  return { element: figure, update, highlight, compare, summary, stop: stopAll, wide: true };
 }
 
 panelKinds.tokens = tokens;

@@ -1,0 +1,106 @@
+"""A row of numbers as labelled bars, whole or stacked from parts."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from attention.explorer.panels.base import (
+    Handle,
+    Panel,
+    as_handles,
+    as_labels,
+    as_mask,
+    as_numbers,
+    common_words,
+    finite,
+)
+from attention.explorer.panels.scales import color_scale
+from attention.explorer.panels.tables import matrix_table
+
+__all__ = ["bars"]
+
+
+def bars(
+    values,
+    labels: Sequence[str] | None = None,
+    *,
+    parts: Sequence[str] | None = None,
+    parts_axis: str = "",
+    mask=None,
+    caption: str = "",
+    axis: str = "",
+    color: str = "weights",
+    limits: tuple[float, float] | None = None,
+    digits: int = 2,
+    handle: Handle | Sequence[Handle] | None = None,
+) -> Panel:
+    """A row of numbers as labelled bars, each with its number.
+
+    With ``parts`` a bar is stacked from contributions, such as weight × value for each key; its number is their sum.
+
+    Args:
+        values: (N,), or (N, P) with parts.
+        labels: N labels; their numbers when not given.
+        parts: P names, for bars that are sums.
+        parts_axis: what a part is, such as ``"key"``: parts light up with panels of that axis.
+        mask: bool (N,), True = may attend.
+        caption: one line above the bars.
+        axis: what a bar is, such as ``"key"``: bars and other panels of that axis light each other.
+        color: as :func:`heatmap`'s.
+        limits: the lowest and the highest number that there is room for; as :func:`heatmap`'s when not given.
+        digits: decimals behind a bar.
+        handle: a label, and the control that moves the end of its bar: ``("apple", "temperature")``; or a list of such
+            pairs.
+
+    Raises:
+        ValueError: values that are not a list (or, with parts, not a matrix with a column for each part), labels or
+            mask that do not fit them, or a handle that is not a label.
+        TypeError: as :func:`heatmap`.
+
+    >>> panel = bars([0.6, 0.4, 0.0], ["apple", "banana", "chair"])
+    >>> panel.words["labels"]
+    ['apple', 'banana', 'chair']
+    >>> float(bars([[6.0, 2.0]], ["fruit"], parts=["apple", "banana"]).numbers["values"][0])
+    8.0
+    """
+    values = as_numbers("values", values, dimensions=1 if parts is None else 2)
+    numbers = {"values": values if parts is None else values.sum(axis=1)}
+    words: dict[str, Any] = {"labels": as_labels("labels", labels, len(values)), "axis": str(axis)}
+    words["handles"] = as_handles(handle, words["labels"], "bar")
+    if parts is not None:
+        numbers["parts"] = values
+        words["parts_names"] = as_labels("parts", parts, values.shape[1])
+        words["parts_axis"] = str(parts_axis)
+    if mask is not None:
+        numbers["mask"] = as_mask(mask, numbers["values"].shape)
+    return Bars(numbers, words | common_words(caption, color, limits, digits))
+
+
+class Bars(Panel):
+    kind = "bars"
+    guesses = ("cell", "marker")
+
+    def plain(self):
+        """One number a row, behind the parts that it is the sum of, where it has any."""
+        labels, values = self.words["labels"], self.numbers["values"][:, None]
+        mask = self.numbers["mask"][:, None] if "mask" in self.numbers else None
+        if "parts" not in self.numbers:
+            return matrix_table(self, labels, [], values, mask)
+        columns = [*self.words["parts_names"], "sum"]
+        return matrix_table(self, labels, columns, np.concatenate([self.numbers["parts"], values], axis=1))
+
+    def axes(self):
+        parts = self.words.get("parts_axis", ""), self.words.get("parts_names", [])
+        return [(self.words["axis"], self.words["labels"]), parts]
+
+    @staticmethod
+    def scales(panels):
+        return {"limits": color_scale(finite(panels, "values"))}
+
+    def row_names(self):
+        return self.words["labels"]
+
+    def cell_names(self) -> list[list[str]]:
+        """What each bar is called where a guess names it."""
+        return [[label] for label in self.words["labels"]]

@@ -1,0 +1,146 @@
+"""Nodes at their places, joined by edges, that attend to one another."""
+
+from collections.abc import Iterable, Sequence
+
+from attention.explorer.panels.base import Panel, as_axes, as_index, as_numbers, common_words, finite
+from attention.explorer.panels.scales import color_scale
+from attention.explorer.panels.tables import matrix_table
+
+__all__ = ["graph"]
+
+MOST_LINES = 3
+LINES = {1: "–", 2: "=", 3: "≡"}  # of an edge in words
+
+
+def graph(
+    labels: Sequence[str],
+    places,
+    edges: Sequence[tuple[int, ...]],
+    weights,
+    *,
+    queries: Sequence[int] | None = None,
+    keys: Sequence[int] | None = None,
+    chosen: int | None = None,
+    control: str = "",
+    caption: str = "",
+    axes: tuple[str, str] = ("query", "key"),
+    color: str = "weights",
+    limits: tuple[float, float] | None = None,
+    digits: int = 3,
+) -> Panel:
+    """A graph whose nodes are tinted by the weights that a chosen node gives them.
+
+    The reader chooses a query by a tap, by pointing, or with the arrow keys; the picture's caption then names the keys
+    of its two largest weights. Parts of the graph that no edge joins stand side by side, in the order of their first
+    nodes, and a plus between them. Where no query is a key, an arrow leads from the keys' parts to the queries'.
+
+    Args:
+        labels: K short texts, one for each node. Where two are the same, all nodes are numbered from 1 where they are
+            named.
+        places: (K, 2), x and y of each node, y upwards. Only places within a part are compared.
+        edges: two nodes, by their numbers from 0, or these and how many lines join them, up to three.
+        weights: (Q, S). What is more than there are queries and keys is not drawn, so that graphs of several sizes can
+            be the states of one explorer.
+        queries: nodes that attend; all when not given.
+        keys: nodes that are attended to; all when not given.
+        chosen: which of the queries is chosen at first, or in this state, counted from 0; the last when not given.
+        control: a control of the explorer that choosing a query sets, to its number among the queries, from 0.
+        caption: one line above the picture.
+        axes: what a query and a key are: panels that name the same axis light each other.
+        color: as :func:`heatmap`'s.
+        limits: the weights drawn palest and strongest; as :func:`heatmap`'s when not given.
+        digits: decimals in the caption and in the table of a page without scripts.
+
+    Raises:
+        ValueError: places or edges that do not fit the labels, a query or a key that is no node or stands twice,
+            weights with too few rows or columns, and as :func:`heatmap`.
+        TypeError: as :func:`heatmap`.
+
+    >>> panel = graph(["C", "O"], [[0, 0], [1, 0]], [(0, 1, 2)], [[0.2, 0.8], [0.5, 0.5]])
+    >>> panel.words["drawing"]["edges"]
+    [[0, 1, 2]]
+    """
+    labels = [str(label) for label in labels]
+    K = len(labels)
+    spots = as_numbers("places", places, dimensions=2)
+    if spots.shape != (K, 2):
+        raise ValueError(f"places must be x and y of {K} nodes, ({K}, 2), found shape {spots.shape}")
+    joined = [_edge(edge, K) for edge in edges]
+    queries, keys = (_nodes(name, nodes, K) for name, nodes in (("queries", queries), ("keys", keys)))
+    values = as_numbers("weights", weights, dimensions=2)
+    if values.shape[0] < len(queries) or values.shape[1] < len(keys):
+        raise ValueError(f"weights must be at least ({len(queries)}, {len(keys)}), found shape {values.shape}")
+    same = len(set(labels)) < K
+    words = {
+        "drawing": {
+            "labels": labels,
+            "names": [f"{label} {number}" if same else label for number, label in enumerate(labels, start=1)],
+            "places": [[round(float(part), 2) for part in spot] for spot in spots],
+            "edges": joined,
+            "parts": _parts(K, joined),
+            "queries": queries,
+            "keys": keys,
+        },
+        "chosen": as_index("chosen", chosen, len(queries)),
+        "control": str(control),
+        "axes": as_axes(axes),
+        **common_words(caption, color, limits, digits),
+    }
+    return Graph({"values": values}, words)
+
+
+class Graph(Panel):
+    kind = "graph"
+    coarse = {"values": "f2"}  # noqa: RUF012
+
+    def plain(self):
+        """The weights, and in words what is joined."""
+        (_, queries), (_, keys) = self.axes()
+        drawing = self.words["drawing"]
+        names = drawing["names"]
+        joined = ", ".join(f"{names[start]}{LINES[lines]}{names[end]}" for start, end, lines in drawing["edges"])
+        caption = "; ".join(filter(None, [self.words["caption"], joined]))
+        values = self.numbers["values"][: len(queries), : len(keys)]
+        return matrix_table(self, queries, keys, values, caption=caption)
+
+    def axes(self):
+        drawing = self.words["drawing"]
+        names = ([drawing["names"][node] for node in drawing[side]] for side in ("queries", "keys"))
+        return list(zip(self.words["axes"], names, strict=True))
+
+    @staticmethod
+    def scales(panels):
+        return {"limits": color_scale(finite(panels, "values"))}
+
+    def choosers(self):
+        return [(self.words["control"], "query", len(self.words["drawing"]["queries"]))]
+
+
+def _nodes(name: str, nodes: Iterable[int] | None, count: int) -> list[int]:
+    found = list(range(count)) if nodes is None else [int(node) for node in nodes]
+    for node in found:
+        if not 0 <= node < count:
+            raise ValueError(f"{name} must be nodes between 0 and {count - 1}, found {node}")
+        if found.count(node) > 1:
+            raise ValueError(f"{name} must be different nodes, found {node} twice")
+    return found
+
+
+def _edge(edge: Sequence[int], count: int) -> list[int]:
+    """The two nodes of an edge, and how many lines join them."""
+    numbers = [int(number) for number in edge]
+    start, end, lines = [*numbers, 1] if len(numbers) == 2 else numbers if len(numbers) == 3 else (0, 0, 0)
+    if start == end or not (0 <= start < count and 0 <= end < count and 1 <= lines <= MOST_LINES):
+        raise ValueError(
+            f"edges must be two different nodes between 0 and {count - 1}, and 1 to {MOST_LINES} lines, found {edge}"
+        )
+    return [start, end, lines]
+
+
+def _parts(count: int, edges: Sequence[Sequence[int]]) -> list[list[int]]:
+    """The nodes of each part that no edge joins to another."""
+    part = list(range(count))  # of each node: the first node that it is joined to
+    for start, end, _ in edges:
+        first, other = sorted((part[start], part[end]))
+        part = [first if each == other else each for each in part]
+    return [[node for node in range(count) if part[node] == first] for first in sorted(set(part))]

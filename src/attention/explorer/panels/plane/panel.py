@@ -1,0 +1,155 @@
+"""Vectors and points in the plane, with equal axes."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from attention.explorer.panels.base import (
+    Handle,
+    Panel,
+    as_axes,
+    as_caption,
+    as_colors,
+    as_handles,
+    as_limits,
+    as_numbers,
+    finite,
+)
+from attention.explorer.panels.scales import axis_range, short
+from attention.explorer.panels.tables import names_row, numbers_row, table, written
+
+__all__ = ["plane"]
+
+
+def plane(
+    vectors: Mapping[str, Any],
+    *,
+    points: Mapping[str, Any] | None = None,
+    lines: Mapping[str, Any] | None = None,
+    areas: Mapping[str, Any] | None = None,
+    joins: Mapping[tuple[str, str], Any] | None = None,
+    handle: Handle | Sequence[Handle] | None = None,
+    caption: str = "",
+    axes: tuple[str, str] = ("", ""),
+    axis: str = "",
+    colors: Mapping[str, str] | None = None,
+    x_limits: tuple[float, float] | None = None,
+    limits: tuple[float, float] | None = None,
+) -> Panel:
+    """Arrows from the origin, and points, with one scale for both axes, so that an angle looks as large as it is.
+
+    A handle lets the reader take an arrow by its tip, or a point: dragging it chooses, of all states of the named
+    controls, the one in which it lies nearest, and the sliders follow.
+
+    A question before the figure (:func:`choice`) hides what the controls compute. Arrows and points that no control
+    moves, and those with a handle, are given, and stay in sight.
+
+    Args:
+        vectors: name → (x, y), the arrow's tip.
+        points: name → (x, y), or (M, 2) for many.
+        lines: name → a line through (K, 2), or several, (M, K, 2): projections, lines of equal score. The first name's
+            are thin, the second's dashed.
+        areas: name → a filled polygon with the corners (K, 2).
+        joins: (name, name) → how strongly two are joined, from 0; where the second has many points, a weight for each.
+            A line is wider and darker for a larger weight.
+        handle: the name of a vector, or of a point that is alone, and the one or two controls that move it:
+            ``("query", ["angle", "length"])``; or a list of such pairs.
+        caption: one line above the picture.
+        axes: names of the horizontal and the vertical axis.
+        axis: what a vector or a point is, such as ``"key"``: panels that name it light each other.
+        colors: name → colour, as :func:`heatmap`'s; in the order of the palette when not given, lines and
+            areas in ink.
+        x_limits: lowest and highest x; the range over all states, the origin included, when not given.
+        limits: lowest and highest y, likewise.
+
+    Raises:
+        ValueError: a vector or point that is not a pair, a name that stands for two things, joins that do not fit their
+            points, a handle that is neither a vector nor a point that is alone or that has no or more than two
+            controls, an unknown colour.
+        TypeError: numbers that are not numbers.
+
+    >>> panel = plane({"query": [1.0, 2.0]}, points={"apple": [2.0, 0.0]})
+    >>> panel.words["names"]
+    ['query']
+    """
+    points, lines, areas, joins = points or {}, lines or {}, areas or {}, joins or {}
+    everything = [*vectors, *points, *lines, *areas]
+    for name in everything:
+        if everything.count(name) > 1:
+            raise ValueError(f"{name!r} names two things of the plane")
+    tips = {name: as_numbers(f"vectors[{name!r}]", tip, dimensions=1) for name, tip in vectors.items()}
+    spots = {name: np.atleast_2d(as_numbers(f"points[{name!r}]", spot, (1, 2))) for name, spot in points.items()}
+    drawn = {name: as_numbers(f"lines[{name!r}]", line, (2, 3)) for name, line in lines.items()}
+    filled = {name: as_numbers(f"areas[{name!r}]", area, 2) for name, area in areas.items()}
+    for name, pair in [*tips.items(), *spots.items(), *drawn.items(), *filled.items()]:
+        if pair.shape[-1] != 2:
+            raise ValueError(f"{name!r} must have two numbers, x and y, found shape {pair.shape}")
+    alone = [*vectors, *(name for name, spot in spots.items() if len(spot) == 1)]
+    sizes = {name: len(spots.get(name, [0])) for name in [*vectors, *points]}
+    numbers = {"vectors": np.stack([*tips.values()]) if tips else np.empty((0, 2))}
+    numbers |= {f"points_{index}": spot for index, spot in enumerate(spots.values())}
+    numbers |= {f"lines_{index}": line.reshape(-1, *line.shape[-2:]) for index, line in enumerate(drawn.values())}
+    numbers |= {f"areas_{index}": area for index, area in enumerate(filled.values())}
+    numbers |= {f"joins_{index}": _join(pair, joins[pair], alone, sizes) for index, pair in enumerate(joins)}
+    inks = dict.fromkeys([*lines, *areas], "ink") | dict(colors or {})
+    words = {
+        "names": [str(name) for name in vectors],
+        "point_names": [str(name) for name in points],
+        "line_names": [str(name) for name in lines],
+        "area_names": [str(name) for name in areas],
+        "join_names": [[str(name) for name in pair] for pair in joins],
+        "handles": as_handles(handle, alone, "vector or a point that is alone"),
+        "axes": as_axes(axes),
+        "axis": str(axis),
+        "colors": as_colors(everything, inks),
+        "caption": as_caption(caption),
+        "x_limits": as_limits(x_limits),
+        "limits": as_limits(limits),
+    }
+    return Plane(numbers, words)
+
+
+class Plane(Panel):
+    kind = "plane"
+
+    def plain(self):
+        """Each vector and each point that is alone, with its two numbers, and the strengths of what is joined."""
+        words, numbers = self.words, self.numbers
+        lines = [names_row("", *words["axes"])]
+        lines += [numbers_row(name, tip) for name, tip in zip(words["names"], numbers["vectors"], strict=True)]
+        for index, name in enumerate(words["point_names"]):
+            spots = numbers[f"points_{index}"]
+            lines += [numbers_row(name, spots[0])] if len(spots) == 1 else []
+        joined = [
+            f"{start} to {end} {', '.join(written(weight) for weight in numbers[f'joins_{index}'])}"
+            for index, (start, end) in enumerate(words["join_names"])
+        ]
+        note = f"; joined: {'; '.join(joined)}" if joined else ""
+        return table("plane", words["caption"] + note, lines)
+
+    def axes(self):
+        return [(self.words["axis"], [*self.words["names"], *self.words["point_names"]])]
+
+    @staticmethod
+    def scales(panels):
+        drawn = ("vectors", "points", "areas")  # lines may lead out of the picture
+        pairs = [a.reshape(-1, 2) for panel in panels for name, a in panel.numbers.items() if name.startswith(drawn)]
+        both = np.concatenate([np.zeros((1, 2)), *pairs])
+        across, up = (side[np.isfinite(side)] for side in both.T)
+        most = short(float(finite(panels, "joins").max(initial=0.0)))
+        return {"x_limits": axis_range(across, margin=0.08), "limits": axis_range(up, margin=0.08), "most": most}
+
+
+def _join(pair: tuple[str, str], weights: Any, alone: list[str], sizes: dict[str, int]) -> np.ndarray:
+    """The weights of the lines from one place to those of another, (M,)."""
+    start, end = pair
+    if start not in alone or end not in sizes:
+        raise ValueError(
+            f"joins must lead from a vector or a point that is alone, {', '.join(alone) or 'none'}, to one of "
+            f"{', '.join(sizes) or 'none'}, found {pair}"
+        )
+    weights = np.atleast_1d(as_numbers(f"joins[{pair}]", weights, dimensions=(0, 1)))
+    if len(weights) != sizes[end] or not (weights >= 0).all():
+        raise ValueError(f"joins[{pair}] must be {sizes[end]} weights, from 0, found {weights.tolist()}")
+    return weights
