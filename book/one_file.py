@@ -77,7 +77,7 @@ def rotate(x, start=0):  # chapter 8; rows stand at start, start + 1, …
     return torch.cat([a * cos - b * sin, a * sin + b * cos], -1).to(x.dtype)
 
 
-class Cache:  # chapter 12: keys and values of the tokens read, for one layer
+class Cache:  # chapter 13: keys and values of the tokens read, for one layer
     def __init__(self, max_length):
         self.length, self.max_length, self.kept = 0, max_length, None
 
@@ -94,7 +94,7 @@ class Cache:  # chapter 12: keys and values of the tokens read, for one layer
         return [kept[:, :, :stop] for kept in self.kept]  # each (B, G, S, D)
 
 
-class MultiHeadAttention(nn.Module):  # chapters 6, 7, 12
+class MultiHeadAttention(nn.Module):  # chapters 6, 7, 13
     def __init__(self, E, H, groups=None, rotary=False):
         super().__init__()
         if E % H or H % (groups or H):

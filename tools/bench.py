@@ -4,14 +4,18 @@ A ratio of times is the median of five rounds, with the least and the largest of
 turns on one thread; on a CPU its own time is taken, to which other programs on a busy machine do not count.
 """
 
+import json
 import math
+import platform
 import re
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from copy import copy
+from contextlib import suppress
+from datetime import date
 from functools import partial
+from pathlib import Path
 from statistics import median
 
 import torch
@@ -24,6 +28,7 @@ from attention import (
     Transformer,
     attention_weights,
     default_device,
+    experiments,
     scaled_dot_product_attention,
     streaming_attention,
 )
@@ -35,8 +40,8 @@ ROUNDS = 5
 FRAME = 16  # milliseconds
 STEPS = 200
 EMBED_DIM, NUM_HEADS = 512, 8  # the base model of Vaswani et al. (2017)
-SHARDED = "attention.course.experiments.sharded"
 LONG = 8192  # keys
+PUBLISHED = Path(experiments.__file__).parent / "stored" / "time_a_token.json"
 
 # What a call adds to the peak of memory of a process that does nothing else.
 PEAK = """
@@ -116,24 +121,40 @@ def layers(lengths: tuple[int, ...] = (128, 256, 512, 1024, 2048, 4096)) -> None
     show(title, columns, rows)
 
 
-def cache(long: int = 512, short: int = 64, width: int = 256) -> None:
-    device = default_device()
-    model = Transformer(1000, width, NUM_HEADS, 4, max_length=long + 1).to(device).eval()
-    tokens = torch.randint(1000, (1, long + 1)).to(device)
+def cache(lengths: tuple[int, ...] = (64, 256, 1024), steps: int = 16) -> None:
+    """What one more token takes, with and without a cache; the numbers that chapter 13 prints are written anew."""
+    rows, models = {}, {"2 blocks of width 64": (64, 4, 2), "8 blocks of width 512": (512, 8, 8)}
+    for name, (width, heads, blocks) in models.items():
+        model = Transformer(64, width, heads, blocks, max_length=lengths[-1] + steps).eval()
+        for length in lengths:
+            tokens = torch.randint(64, (1, length + steps))
+            rounds = [_seconds_a_token(model, tokens, steps) for _ in range(ROUNDS)]
+            rows[f"{name}, after {length}"] = [[1000 * each for each in kind] for kind in zip(*rounds, strict=True)]
+    show("Milliseconds for one more token", ["all read again", "with a cache"], rows)
+    medians = {name: [round(median(cell), 2) for cell in cells] for name, cells in rows.items()}
+    where = {"processor": processor(), "threads": torch.get_num_threads(), "torch": torch.__version__}
+    found = {"date": date.today().isoformat(), **where, "milliseconds": medians}
+    PUBLISHED.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
-    @torch.inference_mode()
-    def step(kept):
-        caches = model.make_caches()
-        for part in (tokens[:, : kept - 1], tokens[:, :1]):  # after the second there is room for more
-            model(part, caches)
-        return torch.inference_mode()(lambda: model(tokens[:, :1], [copy(cache) for cache in caches]))
 
-    again = torch.inference_mode()(lambda: model(tokens))
-    rows = {
-        "to reading all again": [ratios(step(long), again)],
-        f"to one after {short}": [ratios(step(long), step(short))],
-    }
-    show(f"A step with a cache after {long} tokens", ["time"], rows)
+@torch.inference_mode()
+def _seconds_a_token(model: Transformer, tokens: Tensor, steps: int) -> tuple[float, float]:
+    caches, length = model.make_caches(), tokens.size(1) - steps
+    model(tokens[:, :length], caches)
+    start = time.process_time()
+    for token in tokens[:, length:].split(1, dim=1):
+        model(token, caches)
+    kept = time.process_time() - start
+    start = time.process_time()
+    model(tokens[:, : length + 1])
+    return time.process_time() - start, kept / steps
+
+
+def processor() -> str:
+    """The processor's own name, where the system tells it."""
+    with suppress(OSError, AttributeError):
+        return re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))[1]
+    return platform.processor() or platform.machine()
 
 
 def added_memory(function: str) -> float:
@@ -154,10 +175,6 @@ def streaming() -> None:
     memory = [added_memory(names[0]) / added_memory(names[1]) for _ in range(ROUNDS)]
     columns = ["time", "time, causal", "memory"]
     show(f"Attention in blocks to the plain form, {LONG} keys", columns, {"on one thread": [*times, memory]})
-    sharded = f"-m torch.distributed.run --nproc-per-node=2 -m {SHARDED} --time --length={LONG}"
-    printed = subprocess.check_output([sys.executable, *sharded.split()], text=True)
-    shared = [float(re.search(r"one process's: ([\d.]+)", printed)[1])]
-    show(f"Two processes to one, {LONG} keys", ["time"], {"forward pass": [shared]})
 
 
 # ------------------------------------------------------------------------------------------------ the explorer

@@ -16,8 +16,8 @@ from torch.testing import assert_close
 
 from attention import DecoderBlock, MultiHeadAttention, exercises, masked_softmax, next_probabilities
 from attention.exercises import (
+    cache,
     dictionary,
-    efficient,
     kernel_regression,
     masking,
     multi_head,
@@ -28,6 +28,7 @@ from attention.exercises import (
     self_attention,
     sequence_to_sequence,
     softmax,
+    streaming,
     transformer,
 )
 from attention.exercises.exercise import STAY_WITH_TENSORS, TRIALS, Exercise
@@ -519,14 +520,14 @@ REFUSED = [
     ),
     (transformer.top_p, nucleus(lambda likelier, p, r: r >= r[likelier < p].min()), "as likely as the last"),
     (transformer.top_p, nucleus(lambda likelier, p, ranked: likelier + ranked <= max(p, ranked[0])), "one token too"),
-    (efficient.merged_answer, merged_with(lambda one, other: 0.0), "left the range"),
-    (efficient.merged_answer, merged_with(functools.partial(larger, low=-500)), "left the range"),
-    (efficient.merged_answer, merged_with(lambda one, other: one.clamp(min=-1e30)), "left the range"),
-    (efficient.merged_answer, merged_with(torch.maximum), "−∞ − (−∞)"),
-    (efficient.merged_answer, merged_with(larger, lambda total: total), "0 / 0"),
-    (efficient.merged_answer, lambda *parts: merged_with(torch.maximum)(*parts).nan_to_num(), "hold NaN"),
-    (efficient.linear_recurrence, regrouped, "Now find them without a table of all pairs"),
-    (efficient.linear_recurrence, recurrence(1e-6), "add nothing"),
+    (streaming.merged_answer, merged_with(lambda one, other: 0.0), "left the range"),
+    (streaming.merged_answer, merged_with(functools.partial(larger, low=-500)), "left the range"),
+    (streaming.merged_answer, merged_with(lambda one, other: one.clamp(min=-1e30)), "left the range"),
+    (streaming.merged_answer, merged_with(torch.maximum), "−∞ − (−∞)"),
+    (streaming.merged_answer, merged_with(larger, lambda total: total), "0 / 0"),
+    (streaming.merged_answer, lambda *parts: merged_with(torch.maximum)(*parts).nan_to_num(), "hold NaN"),
+    (streaming.linear_recurrence, regrouped, "Now find them without a table of all pairs"),
+    (streaming.linear_recurrence, recurrence(1e-6), "add nothing"),
     (reaction.assign, by_the_largest_sum, "The largest sum is not asked for"),
     *((reaction.assign_with_bonds, with_bonds(lambda s, by=by: s * by), "is right") for by in (80, 100)),
 ]
@@ -576,9 +577,9 @@ ACCEPTED = [
     (kernel_regression.leave_one_out, left_out_with(lambda s, own, y: y @ s.masked_fill(own, -math.inf).softmax(0))),
     (kernel_regression.kernel_weights, divided(lambda total: total.clamp(min=1e-30))),
     (transformer.top_p, lambda probabilities, p: nucleus(below)(probabilities.flip(0), p).flip(0)),
-    (efficient.merged_answer, merged_with(larger, lambda total: total + 1e-12)),
-    (efficient.grouped_attention, lambda *h: F.scaled_dot_product_attention(*(x[None] for x in h), enable_gqa=True)[0]),
-    (efficient.linear_recurrence, recurrence()),
+    (streaming.merged_answer, merged_with(larger, lambda total: total + 1e-12)),
+    (cache.grouped_attention, lambda *h: F.scaled_dot_product_attention(*(x[None] for x in h), enable_gqa=True)[0]),
+    (streaming.linear_recurrence, recurrence()),
     (reaction.assign, in_sorted_order),
     (reaction.assign_with_bonds, with_bonds(lambda share: share * 90)),
 ]

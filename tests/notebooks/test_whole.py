@@ -233,10 +233,26 @@ def a_transformer(names):
     blocks_agree(torch.randn(3, 5, 16))
 
 
-# ------------------------------------------------------------------------------------------------ chapter 12
+# ------------------------------------------------------------------------------------------------ chapter 13
 
 
-@chapter(12)
+@chapter(13)
+def cached(names):
+    H, G, D = 6, 3, 4
+    x, w_q, w_k, w_v = torch.randn(7, 8), torch.randn(8, H * D), torch.randn(8, G * D), torch.randn(8, G * D)
+    kept, found = [torch.empty(G, 0, D)] * 2, []
+    for some in x.split([3, 1, 2, 1]):
+        answer, kept = names["attend"](some, w_q, w_k, w_v, H, kept)
+        found.append(answer)
+    split = [(x @ w).unflatten(-1, (-1, D)).transpose(0, 1) for w in (w_q, w_k, w_v)]
+    keys, values = (each.repeat_interleave(H // G, dim=0) for each in split[1:])
+    assert_close(torch.cat(found, dim=1), scaled_dot_product_attention(split[0], keys, values, is_causal=True))
+
+
+# ------------------------------------------------------------------------------------------------ chapter 14
+
+
+@chapter(14)
 def merged(names):
     scores, value = torch.randn(3, 5, 11), torch.randn(3, 11, 4)
     parts = [names["part"](scores[..., keys], value[:, keys]) for keys in (slice(4), slice(4, 5), slice(5, None))]
@@ -248,10 +264,10 @@ def merged(names):
     torch.testing.assert_close(mixture / total, masked_softmax(scores) @ value)
 
 
-# ------------------------------------------------------------------------------------------------ chapter 13
+# ------------------------------------------------------------------------------------------------ chapter 15
 
 
-@chapter(13)
+@chapter(15)
 def a_head_that_follows(names):
     weights, before, after = torch.rand(2, 3, 11, 11), [1, 2, 4, 7], [8, 9, 10]
     table = shares(weights, before, after)
