@@ -244,10 +244,10 @@ def merged(names):
     torch.testing.assert_close(mixture / total, masked_softmax(scores) @ value)
 
 
-# ------------------------------------------------------------------------------------------------ chapter 13
+# ------------------------------------------------------------------------------------------------ chapter 15
 
 
-@chapter(13)
+@chapter(15)
 def a_head_that_follows(names):
     weights, before, after = torch.rand(2, 3, 11, 11), [1, 2, 4, 7], [8, 9, 10]
     table = shares(weights, before, after)

@@ -33,7 +33,7 @@ LIT: dict[int, list[str | tuple[str, str]]] = {
     8: ["positions", *[("positions", name) for name in ("tokens", "query", "key", "masked")]],
     11: ["added", "feed-forward", ("tokens", "added"), ("heads", "added"), ("added", "feed-forward")],
     12: ["scores", "scaled", "masked", "weights", ("scores", "scaled"), ("scaled", "masked"), ("masked", "weights")],
-    13: ["weights", "heads", ("masked", "weights"), ("weights", "output"), ("output", "heads")],
+    15: ["weights", "heads", ("masked", "weights"), ("weights", "output"), ("output", "heads")],
 }
 
 
@@ -43,7 +43,7 @@ def formula(chapter: int) -> Panel:
     From chapter 6 on, queries, keys and values are made from tokens; from chapter 7 on, heads are joined. In
     chapter 8 positions enter, at the tokens, at queries and keys, or at the scores, where the mask is. In chapter 11
     the result is added to the tokens, and a feed-forward layer follows: it is a block of a Transformer. In chapter 12
-    the boxes are lit that hold a number for each pair of a query and a key. Chapter 13 reads the weights of its heads.
+    the boxes are lit that hold a number for each pair of a query and a key. Chapter 15 reads the weights of its heads.
 
     Args:
         chapter: the number of a chapter that explains a part of the formula.
