@@ -1,4 +1,4 @@
-"""Where the atoms of chapter 13's reactions are drawn: ``python -m tools.once.molecules`` writes it into the package.
+"""Where the atoms of chapter 15's reactions are drawn: ``python -m tools.once.molecules`` writes it into the package.
 
 It needs RDKit (``pip install rdkit``), which the book itself does not: its places are kept in a file, and the weekly
 job compares them.

@@ -32,7 +32,6 @@ LIT: dict[int, list[str | tuple[str, str]]] = {
     7: ["heads", ("output", "heads")],
     8: ["positions", *[("positions", name) for name in ("tokens", "query", "key", "masked")]],
     11: ["added", "feed-forward", ("tokens", "added"), ("heads", "added"), ("added", "feed-forward")],
-    12: ["scores", "scaled", "masked", "weights", ("scores", "scaled"), ("scaled", "masked"), ("masked", "weights")],
     13: ["tokens", "key", "value", ("tokens", "key"), ("tokens", "value"), ("key", "scores"), ("value", "output")],
     14: ["scores", "scaled", "masked", "weights", ("scores", "scaled"), ("scaled", "masked"), ("masked", "weights")],
     15: ["weights", "heads", ("masked", "weights"), ("weights", "output"), ("output", "heads")],

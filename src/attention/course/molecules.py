@@ -31,7 +31,7 @@ class Drawing:
 
 
 def drawing(line: str) -> Drawing:
-    """The picture of one of chapter 13's reactions.
+    """The picture of one of chapter 15's reactions.
 
     Raises:
         ValueError: its places are not known.

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from attention.arguments import check_ids
 from attention.blocks import Block, FeedForward
+from attention.modules import Attend
 
 LAYERS, HEADS = 12, 8
 LONGEST = 512  # as many positions were learned
@@ -78,13 +79,17 @@ class ReactionModel(nn.Module):
     after the sums, is applied 12 times, with the same weights each time. What comes out is narrowed to 128 again and
     compared with the embedding of every token.
 
+    Args:
+        attend: a function in place of softmax attention, as in :class:`attention.MultiHeadAttention`; then no head can
+            be silenced, unless it heeds its mask.
+
     >>> model = ReactionModel()
     >>> logits, weights = model(torch.tensor([[12, 16, 18, 14, 13]]))
     >>> logits.shape, weights.shape
     (torch.Size([1, 5, 591]), torch.Size([1, 12, 8, 5, 5]))
     """
 
-    def __init__(self) -> None:
+    def __init__(self, attend: Attend | None = None) -> None:
         super().__init__()
         norm = partial(nn.LayerNorm, eps=1e-12)
         self.token_embedding = nn.Embedding(591, 128)
@@ -92,7 +97,7 @@ class ReactionModel(nn.Module):
         self.embedding_norm = norm(128)
         self.widen = nn.Linear(128, 256)
         feed_forward = partial(FeedForward, hidden_dim=512, activation=nn.functional.gelu)
-        self.block = Block(256, HEADS, norm="post", norm_layer=norm, feed_forward=feed_forward)
+        self.block = Block(256, HEADS, norm="post", norm_layer=norm, feed_forward=feed_forward, attend=attend)
         self.narrow = nn.Linear(256, 128)
         self.output_norm = norm(128)
         self.output_bias = nn.Parameter(torch.zeros(591))
@@ -129,11 +134,12 @@ class ReactionModel(nn.Module):
         return logits, torch.stack(maps, dim=1)
 
     @classmethod
-    def published(cls, path: str | PathLike = WEIGHTS) -> "ReactionModel":
+    def published(cls, path: str | PathLike = WEIGHTS, attend: Attend | None = None) -> "ReactionModel":
         """Load the published weights, on the CPU, ready to be run.
 
         Args:
             path: the file; when not given, the one in this package.
+            attend: as when the model is made.
 
         Raises:
             FileNotFoundError: there is no such file.
@@ -147,7 +153,7 @@ class ReactionModel(nn.Module):
             )
         theirs = torch.load(path, map_location="cpu", weights_only=True)  # numbers alone: nothing in it is executed
         with torch.device("cpu"):  # whatever the default device is
-            model = cls()
+            model = cls(attend)
         model.load_state_dict(renamed(theirs))
         return model.eval()
 

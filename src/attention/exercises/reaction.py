@@ -1,4 +1,4 @@
-"""The exercises of chapter 13, a real model: from a table of shares to a map of atoms."""
+"""The exercises of chapter 15, a real model: from a table of shares to a map of atoms."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
