@@ -19,6 +19,7 @@ from attention import DecoderBlock, MultiHeadAttention, exercises, masked_softma
 from attention.exercises import (
     dictionary,
     efficient,
+    induction,
     kernel_regression,
     masking,
     multi_head,
@@ -567,7 +568,7 @@ REFUSED = [
     (sequence_to_sequence.greedy, writing_until((0, 2)), "You take it for an end"),
     (transformer.rms_norm, lambda x, weight: F.rms_norm(x, x.shape[1:], weight), "missing or too small"),
     (transformer.rms_norm, lambda x, w: F.rms_norm(x.double(), x.shape[1:], w.double()), "missing or too small"),
-    (transformer.without_head, lambda h, W, i: transformer.without_head.specification(h, W, i or 1), "it gives"),
+    (induction.without_head, lambda h, W, i: induction.without_head.specification(h, W, i or 1), "it gives"),
     (transformer.top_p, raising_at_one, "Here p is 1"),
     (transformer.top_p, nucleus(lambda likelier, p, ranked: likelier <= p), "exactly p"),
     *(
@@ -639,6 +640,7 @@ ACCEPTED = [
     (kernel_regression.kernel_weights, divided(lambda total: total.clamp(min=1e-30))),
     (sequence_to_sequence.context, context_with(lambda s, exists: s.masked_fill(~exists, -1e9).softmax(2))),
     (sequence_to_sequence.greedy, writing_until((2,), stops=True)),
+    (induction.two_heads, lambda s, back: induction._attend(s, F.pad(s, (0, 0, back, -back)), s)),
     (transformer.top_p, lambda probabilities, p: nucleus(below)(probabilities.flip(0), p).flip(0)),
     (efficient.merged_answer, merged_with(larger, lambda total: total + 1e-12)),
     (efficient.grouped_attention, lambda *h: F.scaled_dot_product_attention(*(x[None] for x in h), enable_gqa=True)[0]),
@@ -752,4 +754,4 @@ def test_a_head_is_taken_away_as_by_an_empty_mask():
         mask = torch.ones(1, 3, 5, 5, dtype=torch.bool, device="cpu")
         mask[:, head] = False
         silenced, _ = layer(x, x, x, mask)
-        assert_close(transformer.without_head.specification(heads, layer.out_proj.weight, head), silenced[0])
+        assert_close(induction.without_head.specification(heads, layer.out_proj.weight, head), silenced[0])
