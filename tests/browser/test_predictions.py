@@ -330,7 +330,7 @@ def test_an_answer_brings_its_verdict_into_sight_and_its_panel_where_there_is_ro
         "02-scores#turn",
         "07-multi-head#shop",
         "more/07-multi-head#switch",
-        "more/11-pictures#moved",
+        "12-induction#steer",
     ],
 )
 def test_on_a_phone_an_answer_leaves_its_verdict_below_the_bar(chapter, figure):

@@ -18,6 +18,7 @@ from attention import DecoderBlock, MultiHeadAttention, exercises, masked_softma
 from attention.exercises import (
     cache,
     dictionary,
+    induction,
     kernel_regression,
     masking,
     multi_head,
@@ -511,7 +512,7 @@ REFUSED = [
     ),
     (transformer.rms_norm, lambda x, weight: F.rms_norm(x, x.shape[1:], weight), "missing or too small"),
     (transformer.rms_norm, lambda x, w: F.rms_norm(x.double(), x.shape[1:], w.double()), "missing or too small"),
-    (transformer.without_head, lambda h, W, i: transformer.without_head.specification(h, W, i or 1), "it gives"),
+    (induction.without_head, lambda h, W, i: induction.without_head.specification(h, W, i or 1), "it gives"),
     (transformer.top_p, raising_at_one, "Here p is 1"),
     (transformer.top_p, nucleus(lambda likelier, p, ranked: likelier <= p), "exactly p"),
     *(
@@ -555,6 +556,7 @@ def by_the_distance(query, key, i, j):
 
 
 ACCEPTED = [
+    (induction.two_heads, lambda s, back: induction._attend(s, F.pad(s, (0, 0, back, -back)), s)),
     *(
         (exercise, lambda w, *v, exercise=exercise: exercise.specification(normalised(w), *v))
         for exercise in (scaling.effective_keys, dictionary.scores_from_weights)
@@ -695,4 +697,4 @@ def test_a_head_is_taken_away_as_by_an_empty_mask():
         mask = torch.ones(1, 3, 5, 5, dtype=torch.bool, device="cpu")
         mask[:, head] = False
         silenced, _ = layer(x, x, x, mask)
-        assert_close(transformer.without_head.specification(heads, layer.out_proj.weight, head), silenced[0])
+        assert_close(induction.without_head.specification(heads, layer.out_proj.weight, head), silenced[0])

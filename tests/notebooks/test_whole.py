@@ -236,6 +236,14 @@ def a_transformer(names):
 # ------------------------------------------------------------------------------------------------ chapter 13
 
 
+@chapter(12)
+def a_plan_that_copies(names):
+    loop = torch.randperm(7).tolist() * 2
+    for length in range(8, 14):
+        text = " ".join(map(str, loop[:length]))
+        assert names["go_on"](text) == str(loop[length])  # what followed it in the first round
+
+
 @chapter(13)
 def cached(names):
     H, G, D = 6, 3, 4

@@ -19,9 +19,9 @@ SHOTS = [  # a page, its figure, the control's state, and what is written above 
     ("index", "#ask", "when", "Ask a sentence when …"),
     ("index", "#ask", "where", "… where …"),
     ("index", "#ask", "who", "… and who."),
-    ("11-transformer", "#steer", "1", "A head looks one token back: the model says the next one."),
-    ("11-transformer", "#steer", "2", "Make it look two back …"),
-    ("11-transformer", "#steer", "3", "… or three, and the model says another token."),
+    ("12-induction", "#steer", "1", "A head looks one token back: the model says the next one."),
+    ("12-induction", "#steer", "2", "Make it look two back …"),
+    ("12-induction", "#steer", "3", "… or three, and the model says another token."),
 ]
 SET = """(el, [state, words]) => {
     const control = el.querySelector('.controls :is(input, select)');

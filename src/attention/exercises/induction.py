@@ -1,0 +1,145 @@
+"""The exercises of chapter 12: two heads that copy, and one that is taken away."""
+
+import math
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from attention.exercises.draws import normal, single
+from attention.exercises.exercise import Edge, Exercise, Mistake, primes
+
+SHARPNESS = 5
+
+
+def _two_heads(symbols: Tensor, back: int) -> Tensor:
+    rows = []
+    for i in range(len(symbols)):
+        scores = []
+        for j in range(i + 1):
+            mark = symbols[j - back] if j >= back else 0 * symbols[0]
+            scores.append(SHARPNESS * (symbols[i] * mark).sum())
+        weights = torch.stack(scores).softmax(dim=0)
+        rows.append(sum(weight * symbols[j] for j, weight in enumerate(weights)))
+    return torch.stack(rows)
+
+
+def _draw_text(generator: torch.Generator, back: int | None = None, length: int | None = None) -> tuple:
+    """A loop of different symbols, one-hot but for a little noise that makes each number count."""
+    period = primes(generator, 1)[0]
+    length = 2 * period + 2 if length is None else length
+    order = torch.randperm(period + 1, generator=generator)[:period]
+    symbols = torch.eye(period + 1)[order][torch.arange(length) % period]
+    symbols = symbols + 0.1 * torch.rand(symbols.shape, generator=generator)
+    return symbols, 1 + int(torch.randint(3, (), generator=generator)) if back is None else back
+
+
+def _marks(symbols: Tensor, back: int) -> Tensor:
+    """The symbol so many places back, or zeros."""
+    return torch.cat([torch.zeros_like(symbols[:back]), symbols[: max(len(symbols) - back, 0)]])
+
+
+def _attend(query: Tensor, key: Tensor, value: Tensor, causal: bool = True) -> Tensor:
+    scores = SHARPNESS * query @ key.T
+    hidden = torch.ones_like(scores).triu(1) > 0
+    return (scores.masked_fill(hidden, -math.inf) if causal else scores).softmax(dim=1) @ value
+
+
+two_heads = Exercise(
+    "two_heads",
+    _two_heads,
+    _draw_text,
+    edges=(
+        Edge(partial(_draw_text, back=1), "Here the head looks one back."),
+        Edge(
+            partial(_draw_text, back=3, length=3),
+            "Here nothing stands `back` places before any token: no token has a mark.",
+        ),
+        partial(_draw_text, back=1, length=1),
+    ),
+    mistakes=(
+        Mistake(
+            lambda symbols, back: _attend(symbols, symbols.roll(back, dims=0), symbols),
+            "Your marks go round: the first tokens get the symbols of the last ones. They have nothing before them, so "
+            "their marks are zeros.",
+        ),
+        Mistake(
+            lambda symbols, back: _attend(symbols, symbols.roll(-back, dims=0), symbols),
+            "You mark each token with what comes after it. The head looks back.",
+        ),
+        Mistake(
+            lambda symbols, back: _attend(_marks(symbols, back), symbols, symbols),
+            "Your query is the mark and your key the symbol. Then a token asks for what stood before it. The token "
+            "that carries the mark is to be found, so the mark is its key.",
+        ),
+        Mistake(
+            lambda symbols, back: _attend(symbols, _marks(symbols, back), _marks(symbols, back)),
+            "Your value is the mark. Then the head says the symbol that asked. The value is the symbol of the token "
+            "that is found.",
+        ),
+        Mistake(
+            lambda symbols, back: _attend(symbols, _marks(symbols, back), symbols, causal=False),
+            "Each token sees the whole text, also what follows it. A causal mask is missing.",
+        ),
+    ),
+)
+
+
+def _without_head(heads: Tensor, W_o: Tensor, head: int) -> Tensor:
+    count, length, width = heads.shape
+    rows = []
+    for token in range(length):
+        total = torch.zeros(len(W_o), dtype=heads.dtype)
+        for other in range(count):
+            if other != head:
+                total = total + W_o[:, other * width : (other + 1) * width] @ heads[other, token]
+        rows.append(total)
+    return torch.stack(rows)
+
+
+def _draw_heads(generator: torch.Generator, sizes: Callable = primes, first: bool = False) -> tuple:
+    (heads,) = normal("HLD")(generator, sizes)
+    width = heads.size(0) * heads.size(2)
+    W_o = torch.randn(13, width, generator=generator) / math.sqrt(width)
+    return heads, W_o, 0 if first else 1 + int(torch.randint(len(heads) - 1, (), generator=generator))
+
+
+def _joined(heads: Tensor, W_o: Tensor) -> Tensor:
+    return heads.transpose(0, 1).flatten(1) @ W_o.T
+
+
+def _all_but(heads: Tensor, head: int) -> Tensor:
+    return heads * (torch.arange(len(heads)) != head)[:, None, None]
+
+
+without_head = Exercise(
+    "without_head",
+    _without_head,
+    _draw_heads,
+    edges=(partial(_draw_heads, first=True), single(partial(_draw_heads, first=True))),
+    mistakes=(
+        Mistake(
+            lambda heads, W_o, head: _joined(heads - _all_but(heads, head), W_o),
+            "You keep this head and silence all others. It is the other way round.",
+        ),
+        Mistake(
+            lambda heads, W_o, head: _joined(_all_but(heads, head - 1), W_o),
+            "You silence the head before it: heads are counted from 0.",
+        ),
+        Mistake(
+            lambda heads, W_o, head: _all_but(heads, head).reshape(heads.size(1), -1) @ W_o.T,
+            "You join the heads by a view: a token's row then holds numbers of other tokens. Transpose first.",
+        ),
+        Mistake(
+            lambda heads, W_o, head: _joined(heads, W_o * (torch.arange(W_o.size(1)) % len(heads) != head)),
+            "You take away other columns of W_o: head h has the D columns from h · D on, side by side.",
+        ),
+        Mistake(
+            lambda heads, W_o, head: _joined(
+                _all_but(heads, head) + (heads - _all_but(heads, head)).mean(dim=1, keepdim=True), W_o
+            ),
+            "You put the head's mean in its place. That is a useful test as well, but here the head writes nothing.",
+        ),
+    ),
+)
