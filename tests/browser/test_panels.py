@@ -7,9 +7,9 @@ import re
 import pytest
 import torch
 from ipywidgets import SelectionSlider
-from test_explorer_kinds import FOLDERS, example
 
 from attention.explorer import Box, bars, curves, diagram, explore, heatmap, plane
+from panel_examples import FOLDERS, example
 
 STEPS = [1, 3, 10, 30, 100, 300, 1000]
 NAMES = ["apple", "banana", "chair"]

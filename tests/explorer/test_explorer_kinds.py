@@ -1,27 +1,13 @@
 """Each kind of panel is one folder, and whole: its function, its script, its style; then nothing else names it."""
 
-import doctest
 import json
 import re
 
 import pytest
 
-import attention.explorer
 from attention.explorer import explore, panels
-from attention.explorer.front import FOLDER, collect
-
-FOLDERS = sorted(folder for folder in (FOLDER / "panels").iterdir() if folder.is_dir() and folder.name != "__pycache__")
-
-
-def example(kind):
-    """The panel that the example in the docstring of a kind's function makes."""
-    function = getattr(attention.explorer, kind)
-    found = {**vars(attention.explorer)}
-    for each in doctest.DocTestParser().get_examples(function.__doc__):
-        exec(each.source, found)
-        if "panel" in found:
-            return found["panel"]
-    pytest.fail(f"the docstring of {kind} has no example `>>> panel = {kind}(…)`")
+from attention.explorer.front import collect
+from panel_examples import FOLDERS, example
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)

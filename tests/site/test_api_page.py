@@ -45,7 +45,7 @@ def test_a_class_is_shown_with_what_it_documents(name):
 
 
 def test_every_module_of_the_page_is_in_the_order_of_its_source():
-    for path in ("functional", "masks", "contexts", "experiments.runs"):
+    for path in ("functional", "masks", "contexts", "course.experiments.runs"):
         module = importlib.import_module(f"attention.{path}")
         public = [
             name

@@ -1,7 +1,7 @@
 // ------------------------------------------------------------------------------------------------ diagram
 // Boxes for tensors, with their shapes; arrows for operations. Python says in which row and column a box stands.
 
-const SIZES = { label: 15, shape: 12 };
+const SIZES = { label: 15, shape: 13 };
 const WIDE = { padding: 10, gapX: 26, gapY: 40, wraps: false };
 const TIGHT = { padding: 6, gapX: 9, gapY: 36, wraps: true }; // where the wide one does not fit
 const LEAST_SCALE = 0.85; // a smaller picture scrolls

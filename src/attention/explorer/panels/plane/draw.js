@@ -184,7 +184,7 @@ function plane(read, hand) {
       const tag = tags[i];
       set(tag, { visibility: at && at.every(Number.isFinite) ? "visible" : "hidden" });
       if (!at || !at.every(Number.isFinite)) return;
-      const width = 7 * tag.textContent.length;
+      const width = 8 * tag.textContent.length;
       const places = [[10, -16], [-10 - width, -16], [10, 4], [-10 - width, 4], [-width / 2, -28], [-width / 2, 14]];
       const boxes = places.map(([dx, dy]) => new DOMRect(at[0] + dx, at[1] + dy, width, 14));
       const costs = boxes.map((box) => occupied.filter((other) => overlap(box, other)).length + (isOutside(box) ? 9 : 0));
