@@ -30,7 +30,7 @@ NEAR, WHEN = "near behind with", "today quietly again"
 VOCABULARY = [".", "the", "that", *" ".join([*NOUNS, *DOES, *SEES, NEAR, WHEN]).split()]
 IDS = {word: number for number, word in enumerate(VOCABULARY)}
 
-WIDTH, HEADS, BLOCKS, LENGTH = 48, 4, 2, 24
+WIDTH, HEADS, BLOCKS, LENGTH = 64, 4, 2, 24
 BATCH, RATE, WARM_UP, STEPS, LOOK = 32, 0.003, 50, 600, 25
 SENTENCES, TESTED, WRITTEN = 20_000, 400, 200  # in the text; of either kind in the test; by the model
 WITHOUT = (
