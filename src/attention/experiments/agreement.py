@@ -31,6 +31,7 @@ IDS = {word: number for number, word in enumerate(VOCABULARY)}
 
 WIDTH, HEADS, BLOCKS, LENGTH = 64, 4, 2, 24
 BATCH, RATE, WARM_UP, STEPS, LOOK = 32, 0.003, 50, 600, 25
+SHOWN = (0, 150, 600)  # steps at which sentences are written
 SENTENCES, TESTED, WRITTEN = 20_000, 400, 200  # in the text; of either kind in the test; by the model
 WITHOUT = ("nothing", "norms", "feed-forward", "second block", "residual", "attention")
 RUNS = [{"without": without, "seed": seed} for without in WITHOUT for seed in range(10)]
@@ -235,27 +236,31 @@ def examine(settings: dict, device: torch.device) -> dict:
     Returns:
         ``right`` (:func:`right`) and the share of written sentences that are ``grammatical``, both at the end, and the
         first three losses. Of the whole model also its ``history``: step, both shares of :func:`right`, the plural's
-        share after ``ASKED``; ``early``, what was grammatical at step 150; ``heads``, :func:`right` without each head,
-        by block; ``looks`` (blocks, heads, L), where each head looks at the end of ``AFTER``.
+        share after ``ASKED``; ``written``, by step: the share that is grammatical and the first of the sentences;
+        ``heads``, :func:`right` without each head, by block; ``looks`` (blocks, heads, L), where each head looks at the
+        end of ``AFTER``.
     """
-    history, early = [], []
-
-    def written(read) -> float:
-        return sum(map(grammatical, write(read, WRITTEN, torch.Generator().manual_seed(1), device))) / WRITTEN
+    history, written = [], {}
 
     def look(step: int, read) -> None:
         history.append((step, *right(read, device), share_of_plurals(read, [". " + ASKED], device).item()))
-        if step == 150:
-            early.append(written(read))
+        if step in SHOWN:
+            keep_written(step, read)
+
+    def keep_written(step: int, read) -> None:
+        lines = write(read, WRITTEN, torch.Generator().manual_seed(1), device)
+        written[step] = sum(map(grammatical, lines)) / WRITTEN, lines[:6]
 
     whole = settings["without"] == "nothing"
     model, read, losses = learn(**settings, device=device, look=look if whole else None)
-    found = {"first": losses[:3], "right": right(read, device), "grammatical": written(read)}
+    if not whole:
+        keep_written(STEPS, read)
+    found = {"first": losses[:3], "right": right(read, device), "grammatical": written[STEPS][0]}
     if whole:
         heads = [[right(without_head(read, block, head), device) for head in range(HEADS)] for block in range(BLOCKS)]
         maps = model.attention_maps(encode([AFTER])[0].to(device))
         looks = torch.stack([weights[0, :, -1].detach().cpu() for weights in maps])
-        found |= {"history": history, "early": early[0], "heads": heads, "looks": looks}
+        found |= {"history": history, "written": written, "heads": heads, "looks": looks}
     return found
 
 
