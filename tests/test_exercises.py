@@ -15,7 +15,7 @@ from tools.notebooks import NOTEBOOKS
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from attention import DecoderBlock, MultiHeadAttention, exercises, masked_softmax, next_probabilities
+from attention import DecoderBlock, exercises, masked_softmax, next_probabilities
 from attention.exercises import (
     dictionary,
     efficient,
@@ -567,7 +567,6 @@ REFUSED = [
     (sequence_to_sequence.greedy, writing_until((0, 2)), "You take it for an end"),
     (transformer.rms_norm, lambda x, weight: F.rms_norm(x, x.shape[1:], weight), "missing or too small"),
     (transformer.rms_norm, lambda x, w: F.rms_norm(x.double(), x.shape[1:], w.double()), "missing or too small"),
-    (transformer.without_head, lambda h, W, i: transformer.without_head.specification(h, W, i or 1), "it gives"),
     (transformer.top_p, raising_at_one, "Here p is 1"),
     (transformer.top_p, nucleus(lambda likelier, p, ranked: likelier <= p), "exactly p"),
     *(
@@ -741,15 +740,3 @@ def test_top_p_is_the_package_s():
         probabilities, p = transformer.top_p.draw(torch.Generator("cpu").manual_seed(seed))
         found = transformer.top_p.specification(probabilities, p)
         assert_close(found, next_probabilities(probabilities.log(), top_p=p))
-
-
-def test_a_head_is_taken_away_as_by_an_empty_mask():
-    layer = MultiHeadAttention(embed_dim=6, num_heads=3).to("cpu", torch.float64)  # its bias is 0
-    x = random_numbers(0, 1, 5, 6)
-    _, weights = layer(x, x, x, need_weights=True)
-    heads = weights[0] @ layer.v_proj(x)[0].unflatten(1, (3, 2)).transpose(0, 1)  # (H, T, D)
-    for head in range(3):
-        mask = torch.ones(1, 3, 5, 5, dtype=torch.bool, device="cpu")
-        mask[:, head] = False
-        silenced, _ = layer(x, x, x, mask)
-        assert_close(transformer.without_head.specification(heads, layer.out_proj.weight, head), silenced[0])
