@@ -52,7 +52,7 @@ def test_the_chapter_s_model_is_the_one_that_the_stored_runs_train():
     names = {"nn": nn, "F": F, "torch": torch}
     for beginning in ("class Block(", "class Transformer("):
         (source,) = (cell for cell in cells if cell.startswith(beginning))
-        exec(source, names)  # noqa: S102
+        exec(source, names)
     ours = names["Transformer"](11, 12, 3, 2, longest=9)
     theirs = Transformer(11, 12, 3, 2, 9, tied=False)
     for name, part in WHOLE.items():
