@@ -42,7 +42,7 @@ ASKED = {
     "by": "",  # of words that say nothing, what has them
     "sofmax overflow": "4. Softmax, and what can learn through it › In a computer",  # a letter left out
     "postions": "8. Positions",
-    "resid": "11. The Transformer: which part copies? › The residual stream",  # still being typed
+    "resid": "11. The Transformer: can it write a sentence? › The residual stream",  # still being typed
     "padding_mask": "5. Masking: why can’t it copy? › Padding",
     "MultiHeadAttention": "The package › MultiHeadAttention",
     "Vaswani": "Bibliography › Ashish Vaswani, Noam Shazeer, Niki Parmar and others, 2017",

@@ -1,0 +1,281 @@
+"""Chapter 11's verbs that agree, over ten starts: ``python -m attention.course.experiments.agreement --help``.
+
+A small grammar makes sentences whose verb agrees with the subject, past other nouns: *the dog near the cats sleeps*. A
+Transformer learns to write them; of each start this keeps which rule its verbs follow as it learns, how many of its
+sentences are grammatical, and what is left without one of its heads. Then it is trained without one of its parts.
+
+All runs together take about a quarter of an hour on one processor core.
+"""
+
+import math
+import re
+from functools import cache
+from random import Random
+
+import torch
+from torch import Generator, Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from attention.blocks import FeedForward
+from attention.course.experiments.runs import command, one_by_one, stored
+from attention.transformer import Transformer
+
+# Singular and plural. A verb of DOES stands alone, one of SEES has an object.
+NOUNS = ("dog cat bird child king teacher student friend", "dogs cats birds children kings teachers students friends")
+DOES = ("sleeps runs sings laughs waits", "sleep run sing laugh wait")
+SEES = ("sees likes helps follows knows", "see like help follow know")
+NEAR, WHEN = "near behind with", "today quietly again"
+VOCABULARY = [".", "the", "that", *" ".join([*NOUNS, *DOES, *SEES, NEAR, WHEN]).split()]
+IDS = {word: number for number, word in enumerate(VOCABULARY)}
+
+WIDTH, HEADS, BLOCKS, LENGTH = 64, 4, 2, 24
+BATCH, RATE, WARM_UP, STEPS, LOOK = 32, 0.003, 50, 600, 25
+SHOWN = (0, 150, 600)  # steps at which sentences are written
+SENTENCES, TESTED, WRITTEN = 20_000, 400, 200  # in the text; of either kind in the test; by the model
+WITHOUT = ("nothing", "norms", "feed-forward", "second block", "residual", "attention")
+RUNS = [{"without": without, "seed": seed} for without in WITHOUT for seed in range(10)]
+ASKED = "the dog near the cats that the children see"
+AFTER = ". the cats sleep . " + ASKED  # the same as a second sentence, where the subject has another place
+
+
+def pick(words: str, random: Random) -> str:
+    choices = words.split()
+    return choices[int(random.random() * len(choices))]
+
+
+def noun_phrase(number: int, depth: int, random: Random) -> list[str]:
+    """A noun with what may follow it: *the dog*, *the dog near the cats*, *the dog that the cats see*."""
+    phrase, kind, other = ["the", pick(NOUNS[number], random)], random.random(), int(2 * random.random())
+    if depth and kind < 0.3:
+        phrase += [pick(NEAR, random), *noun_phrase(other, depth - 1, random)]
+    elif depth and kind < 0.45:
+        phrase += ["that", pick(SEES[number], random), *noun_phrase(other, depth - 1, random)]
+    elif depth and kind < 0.6:
+        phrase += ["that", *noun_phrase(other, 0, random), pick(SEES[other], random)]
+    return phrase
+
+
+def sentence(random: Random) -> tuple[list[str], list[str], int]:
+    """The words of the subject, those that follow it, and the subject's number: 0 for one, 1 for several."""
+    number = int(2 * random.random())
+    subject = noun_phrase(number, 2, random)
+    if random.random() < 0.5:
+        rest = [pick(DOES[number], random)]
+    else:
+        rest = [pick(SEES[number], random), *noun_phrase(int(2 * random.random()), 0, random)]
+    if random.random() < 0.3:
+        rest.append(pick(WHEN, random))
+    return subject, [*rest, "."], number
+
+
+@cache
+def pattern() -> re.Pattern:
+    """What a grammatical sentence looks like, as a regular expression."""
+
+    def one_of(words: str) -> str:
+        return f"({'|'.join(words.split())}) "
+
+    def phrase(number: int, depth: int) -> str:
+        noun = "the " + one_of(NOUNS[number])
+        if not depth:
+            return noun
+        seen_by = f"({'|'.join(phrase(other, 0) + one_of(SEES[other]) for other in (0, 1))})"
+        below, sees = either(depth - 1), one_of(SEES[number])
+        return f"{noun}({one_of(NEAR)}{below}|that {sees}{below}|that {seen_by})?"
+
+    def either(depth: int) -> str:
+        return f"({phrase(0, depth)}|{phrase(1, depth)})"
+
+    whole = (phrase(n, 2) + f"({one_of(DOES[n])}|{one_of(SEES[n])}{either(0)})" for n in (0, 1))
+    return re.compile(f"({'|'.join(whole)})({one_of(WHEN)})?[.]")
+
+
+def grammatical(text: str) -> bool:
+    """Whether a text is one sentence of the grammar.
+
+    >>> grammatical("the dog near the cats sleeps ."), grammatical("the dog near the cats sleep .")
+    (True, False)
+    """
+    return pattern().fullmatch(text) is not None
+
+
+def text(seed: int = 0, sentences: int = SENTENCES) -> list[str]:
+    """The words of so many sentences, one after another, a full stop first."""
+    random = Random(seed)
+    words = ["."]
+    for _ in range(sentences):
+        subject, rest, _ = sentence(random)
+        words += subject + rest
+    return words
+
+
+@cache
+def questions(count: int = TESTED) -> tuple[list[str], Tensor, Tensor]:
+    """Beginnings of sentences up to the verb, in which the last noun is of the subject's number, and others.
+
+    Returns:
+        the beginnings, twice ``count``; the subject's number in each (N,); whether the last noun's is another (N,).
+    """
+    random, found = Random(99), {False: [], True: []}
+    while min(map(len, found.values())) < count:
+        subject, _, number = sentence(random)
+        last = [word for word in subject if word in " ".join(NOUNS).split()][-1]
+        found[last not in NOUNS[number].split()].append((" ".join([".", *subject]), number))
+    chosen = [(*each, attractor) for attractor, all_found in found.items() for each in all_found[:count]]
+    beginnings, numbers, attractors = zip(*chosen, strict=True)
+    return list(beginnings), torch.tensor(numbers), torch.tensor(attractors)
+
+
+def encode(beginnings: list[str]) -> tuple[Tensor, Tensor]:
+    """Ids (N, L), short texts filled up with 0, and the place of each text's last word (N,)."""
+    rows = [torch.tensor([IDS[word] for word in beginning.split()]) for beginning in beginnings]
+    return nn.utils.rnn.pad_sequence(rows, batch_first=True), torch.tensor([len(row) - 1 for row in rows])
+
+
+@torch.no_grad()
+def share_of_plurals(read, beginnings: list[str], device: torch.device) -> Tensor:
+    """Of the probability of all verbs, the plural's share at the end of each beginning (N,); ``read`` gives logits."""
+    ids, last = encode(beginnings)
+    logits = read(ids.to(device)).cpu()[torch.arange(len(ids)), last]  # (N, V)
+    one, several = (
+        logits.softmax(-1)[:, [IDS[word] for word in (DOES[n] + " " + SEES[n]).split()]].sum(-1) for n in (0, 1)
+    )
+    return several / (one + several)
+
+
+def right(read, device: torch.device) -> tuple[float, float]:
+    """The share of verbs of the right number, after a last noun of the subject's number, and after another."""
+    beginnings, numbers, attractor = questions()
+    is_right = (share_of_plurals(read, beginnings, device) > 0.5) == (numbers == 1)
+    return is_right[~attractor].double().mean().item(), is_right[attractor].double().mean().item()
+
+
+@torch.no_grad()
+def write(read, count: int, generator: Generator, device: torch.device) -> list[str]:
+    """So many sentences, each to its full stop or as far as the model reads."""
+    ids = torch.zeros(count, 1, dtype=torch.long)
+    for _ in range(LENGTH - 1):
+        following = read(ids.to(device))[:, -1].softmax(-1).cpu()  # (N, V)
+        ids = torch.cat([ids, torch.multinomial(following, 1, generator=generator)], dim=1)
+    written = (" ".join(VOCABULARY[number] for number in row) for row in ids[:, 1:].tolist())
+    return [re.sub(r" \..*", " .", each) for each in written]
+
+
+def reader(without: str, seed: int, device: torch.device):
+    """A model without one of its parts, and the function that reads (B, L) with it; more arguments are the model's."""
+    torch.manual_seed(seed)
+    model = Transformer(
+        len(VOCABULARY),
+        WIDTH,
+        HEADS,
+        1 if without == "second block" else BLOCKS,
+        LENGTH,
+        feed_forward=None if without == "feed-forward" else FeedForward,
+        norm_layer=nn.Identity if without == "norms" else nn.LayerNorm,
+        tied=False,
+        embed_std=1.0,
+    ).to(device)
+
+    def read(ids: Tensor, **options) -> Tensor:
+        if without not in ("residual", "attention"):
+            return model(ids, **options)
+        x, stays = model.embed(ids), without == "attention"
+        for block in model.blocks:
+            if without == "residual":
+                n = block.before_attend(x)
+                x = block.attend(n, n, n, is_causal=True)[0]
+            x = block.feed_forward(block.before_feed_forward(x)) + (x if stays else 0)
+        return model.unembed(x)
+
+    return model, read
+
+
+def learn(without: str, seed: int, device: torch.device, steps: int | None = None, look=None):
+    """Train for so many of the steps, or all; the model, what reads with it, and the loss of each step.
+
+    ``look`` is called with the step's number and what reads, before the first step and after each twenty-fifth.
+    """
+    model, read = reader(without, seed, device)
+    words = torch.tensor([IDS[word] for word in text(seed)])
+    stops = (words[:-LENGTH] == 0).nonzero()  # each row begins at a full stop, and so with a sentence
+    generator = torch.Generator().manual_seed(seed)
+    optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.99))
+    losses = []
+    for step in range(STEPS if steps is None else steps):
+        if look and step % LOOK == 0:
+            look(step, read)
+        for group in optimizer.param_groups:
+            group["lr"] = RATE * min(1, (step + 1) / WARM_UP) * (1 + math.cos(math.pi * step / STEPS)) / 2
+        starts = stops[torch.randint(len(stops), (BATCH,), generator=generator)]  # (B, 1)
+        rows = words[starts + torch.arange(LENGTH + 1)].to(device)  # (B, L + 1)
+        loss = cross_entropy(read(rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    if look and len(losses) == STEPS:
+        look(STEPS, read)
+    return model, read, losses
+
+
+def without_head(read, block: int, head: int):
+    """What reads as ``read`` does, with one head that sees nothing and so adds nothing."""
+
+    def silenced(ids: Tensor) -> Tensor:
+        mask = torch.ones(1, HEADS, ids.size(1), ids.size(1), dtype=torch.bool, device=ids.device)
+        mask[:, head] = False
+        return read(ids, attn_masks={block: mask})
+
+    return silenced
+
+
+def examine(settings: dict, device: torch.device) -> dict:
+    """What comes out of one of ``RUNS``.
+
+    Returns:
+        ``right`` (:func:`right`) and the share of written sentences that are ``grammatical``, both at the end, and the
+        first three losses. Of the whole model also its ``history``: step, both shares of :func:`right`, the plural's
+        share after ``ASKED``; ``written``, by step: the share that is grammatical and the first of the sentences;
+        ``heads``, :func:`right` without each head, by block; ``looks`` (blocks, heads, L), where each head looks at the
+        end of ``AFTER``.
+    """
+    history, written = [], {}
+
+    def look(step: int, read) -> None:
+        history.append((step, *right(read, device), share_of_plurals(read, [". " + ASKED], device).item()))
+        if step in SHOWN:
+            keep_written(step, read)
+
+    def keep_written(step: int, read) -> None:
+        lines = write(read, WRITTEN, torch.Generator().manual_seed(1), device)
+        written[step] = sum(map(grammatical, lines)) / WRITTEN, lines[:6]
+
+    whole = settings["without"] == "nothing"
+    model, read, losses = learn(**settings, device=device, look=look if whole else None)
+    if not whole:
+        keep_written(STEPS, read)
+    found = {"first": losses[:3], "right": right(read, device), "grammatical": written[STEPS][0]}
+    if whole:
+        heads = [[right(without_head(read, block, head), device) for head in range(HEADS)] for block in range(BLOCKS)]
+        maps = model.attention_maps(encode([AFTER])[0].to(device))
+        looks = torch.stack([weights[0, :, -1].detach().cpu() for weights in maps])
+        found |= {"history": history, "written": written, "heads": heads, "looks": looks}
+    return found
+
+
+def run(device: torch.device) -> dict:
+    """All runs, one after another, saying what comes out; returns what :func:`published` does."""
+    return one_by_one(RUNS, lambda settings: examine(settings, device), device)
+
+
+def published() -> dict:
+    """The runs that come with the package: ``runs``, as :func:`examine` returns them, and their ``session``."""
+    return stored("agreement")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    command("attention.course.experiments.agreement", __doc__, "agreement.pt", run, arguments)
+
+
+if __name__ == "__main__":
+    main()
