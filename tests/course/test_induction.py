@@ -1,4 +1,4 @@
-"""Chapter 11's experiment: its sequences, scores and interventions against slow loops, and the runs it comes with."""
+"""Chapter 12's experiment: its sequences, scores and interventions against slow loops, and the runs it comes with."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Chapter 11's removals: the tasks against plain Python, each part that is taken away, and the published runs."""
+"""Chapter 12's removals: the tasks against plain Python, each part that is taken away, and the published runs."""
 
 import pytest
 import torch

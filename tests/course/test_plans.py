@@ -1,4 +1,4 @@
-"""Chapter 11's two plans that copy: what is kept from the second block, and the runs that come with the package."""
+"""Chapter 12's two plans that copy: what is kept from the second block, and the runs that come with the package."""
 
 import pytest
 import torch

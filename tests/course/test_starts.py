@@ -1,4 +1,4 @@
-"""Chapters 10 and 11 from other starts: the runs that come with the package."""
+"""Chapters 10 and 12 from other starts: the runs that come with the package."""
 
 import pytest
 import torch

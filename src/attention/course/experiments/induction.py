@@ -1,4 +1,4 @@
-"""Chapter 11's copying heads over five seeds: ``python -m attention.course.experiments.induction --help``.
+"""Chapter 12's copying heads over five seeds: ``python -m attention.course.experiments.induction --help``.
 
 A sequence is a loop: some distinct symbols, 8 to 16 of them, again and again. What comes first can't be known. From the
 second time round, a symbol's successor is what followed it the last time. A model of two blocks, of attention alone,

@@ -1,4 +1,4 @@
-"""Chapter 11's removals over five seeds: ``python -m attention.course.experiments.parts --help``.
+"""Chapter 12's removals over five seeds: ``python -m attention.course.experiments.parts --help``.
 
 A small Transformer learns five tasks, each time without one of its parts. It reads a question, then the answer, and is
 trained to say the answer's next symbol:

@@ -1,4 +1,4 @@
-"""Chapter 11's two plans that copy, over forty starts: ``python -m attention.course.experiments.plans --help``.
+"""Chapter 12's two plans that copy, over forty starts: ``python -m attention.course.experiments.plans --help``.
 
 A model of two blocks can copy in two ways: the first block tells each token what came before it, which the second
 block reads through its keys; or it tells a token where its symbol stood before, which the second block reads through

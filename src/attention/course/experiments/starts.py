@@ -1,7 +1,7 @@
-"""Chapters 10 and 11 from other starts: ``python -m attention.course.experiments.starts --help``.
+"""Chapters 10 and 12 from other starts: ``python -m attention.course.experiments.starts --help``.
 
 One start shows what can happen, several show how far it depends on luck. Chapter 10's translator is trained from eight
-seeds, and from three with one vector in place of attention; chapter 11's copier from eleven. The two chapters train one
+seeds, and from three with one vector in place of attention; chapter 12's copier from eleven. The two chapters train one
 of these each, and draw the curves of all.
 
 All runs together take about two minutes on one processor core.
@@ -85,7 +85,7 @@ def ask(task: Dates, model: Translator) -> dict:
 
 
 def copy(seed: int, device: torch.device, steps: int | None = None) -> tuple[nn.Module, list[float]]:
-    """Train a copier as chapter 11 does, for so many steps or all; the model, and the loss of each step."""
+    """Train a copier as chapter 12 does, for so many steps or all; the model, and the loss of each step."""
     torch.manual_seed(seed)
     generator = torch.Generator().manual_seed(seed)
     model = induction.make("learned").to(device)
