@@ -10,7 +10,7 @@ from pathlib import Path
 from rdkit import Chem
 from rdkit.Chem import rdDepictor
 
-from attention import molecules
+from attention.course import molecules
 from attention.course.reaction import ESTER, REACTIONS
 
 FILE = Path(molecules.__file__).with_suffix(".json")
