@@ -210,6 +210,28 @@ def test_a_silent_head_adds_nothing(model, tokenizer):
         model(ids, silent=[(12, 0)])
 
 
+def test_attention_can_be_replaced_in_every_layer(model, tokenizer):
+    """By softmax attention of one's own nothing changes; by a mean over all tokens each map is uniform."""
+
+    def own(q, k, v, mask, bias):
+        weights = (q @ k.mT / 32**0.5).softmax(dim=-1)
+        return weights @ v, weights
+
+    def mean(q, k, v, mask, bias):
+        weights = torch.full((*q.shape[:-1], k.size(-2)), 1 / k.size(-2))
+        return weights @ v, weights
+
+    ids = tokenizer.encode("CCCCBr.[OH-]>>CCCCO")[None]
+    with torch.no_grad():
+        logits, maps = model(ids)
+        same, same_maps = ReactionModel.published(attend=own)(ids)
+        others, uniform = ReactionModel.published(attend=mean)(ids)
+    torch.testing.assert_close(same, logits, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(same_maps, maps, rtol=1e-4, atol=1e-5)
+    assert (uniform == uniform[0, 0, 0, 0, 0]).all()
+    assert not torch.allclose(others, logits, atol=0.1)
+
+
 @pytest.mark.parametrize("line", [*REACTIONS.values(), "OC.[18OH]>>CO"])
 def test_it_agrees_with_transformers(model, tokenizer, line):
     transformers = pytest.importorskip("transformers", reason="transformers is not installed: the weekly job has it")

@@ -422,6 +422,15 @@ def in_sorted_order(table):
     return columns
 
 
+def struck_with_minus_one(table):
+    left, columns = table.clone(), torch.zeros(len(table), dtype=torch.long)
+    for _ in range(len(table)):
+        row, column = divmod(left.argmax().item(), table.size(1))
+        columns[row] = column
+        left[row], left[:, column] = -1, -1
+    return columns
+
+
 def by_the_largest_sum(table):
     """For the edges of three columns, by trying all; else as the specification."""
     if table.size(1) != 3:
@@ -530,6 +539,7 @@ REFUSED = [
     (streaming.linear_recurrence, regrouped, "Now find them without a table of all pairs"),
     (streaming.linear_recurrence, recurrence(1e-6), "add nothing"),
     (reaction.assign, by_the_largest_sum, "The largest sum is not asked for"),
+    (reaction.assign, struck_with_minus_one, "Strike out with −∞"),
     *((reaction.assign_with_bonds, with_bonds(lambda s, by=by: s * by), "is right") for by in (80, 100)),
 ]
 

@@ -1,6 +1,6 @@
 """The exercises of chapter 15, a real model: from a table of shares to a map of atoms."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 import torch
@@ -8,7 +8,6 @@ from torch import Tensor
 
 from attention.exercises.exercise import Edge, Exercise, Mistake
 
-TIMES = 90
 Bonds = Sequence[tuple[int, int]]
 
 
@@ -25,7 +24,24 @@ def _draw(generator: torch.Generator) -> tuple:
     return (_table(generator, *_sizes(generator)),)
 
 
-def _greedy(table: Tensor, row_bonds: Bonds = (), column_bonds: Bonds = ()) -> Tensor:
+def _shuffled(generator: torch.Generator, rows: list[list[float]]) -> tuple:
+    table = torch.tensor(rows)
+    row, column = (torch.randperm(size, generator=generator) for size in table.shape)
+    return (table[row][:, column],)
+
+
+def _greedy(
+    table: Tensor,
+    row_bonds: Bonds = (),
+    column_bonds: Bonds = (),
+    counts: Callable[[tuple[bool, bool]], bool] = all,
+    both_ways: bool = True,
+) -> Tensor:
+    """The largest entry first. ``counts`` tells by the nearness of row and column which entries are multiplied."""
+
+    def near(a: int, b: int, bonds: Bonds) -> bool:
+        return (a, b) in bonds or (both_ways and (b, a) in bonds)
+
     left = {(i, j): table[i, j].item() for i in range(table.size(0)) for j in range(table.size(1))}
     found = {}
     while left:
@@ -33,17 +49,18 @@ def _greedy(table: Tensor, row_bonds: Bonds = (), column_bonds: Bonds = ()) -> T
         found[i] = j
         left = {(row, column): share for (row, column), share in left.items() if row != i and column != j}
         for row, column in left:
-            if {(i, row), (row, i)} & {*row_bonds} and {(j, column), (column, j)} & {*column_bonds}:
-                left[row, column] *= TIMES
+            if counts((near(i, row, row_bonds), near(j, column, column_bonds))):
+                left[row, column] *= 90
     return torch.tensor([found[i] for i in range(table.size(0))])
 
 
-def _row_by_row(table: Tensor) -> Tensor:
-    left, columns = table.detach().clone(), []
-    for row in range(len(left)):
-        columns.append(left[row].argmax())
-        left[:, columns[-1]] = -1
-    return torch.stack(columns)
+def _served(table: Tensor, rows: Iterable[int]) -> Tensor:
+    """Each row takes its largest entry among the columns that are left."""
+    left, columns = table.detach().clone(), torch.zeros(len(table), dtype=torch.long)
+    for row in rows:
+        columns[row] = left[row].argmax()
+        left[:, columns[row]] = -torch.inf
+    return columns
 
 
 def _row_is_kept(table: Tensor) -> Tensor:
@@ -51,22 +68,8 @@ def _row_is_kept(table: Tensor) -> Tensor:
     for _ in range(len(left)):
         row, column = divmod(left.argmax().item(), left.size(1))
         columns[row] = column
-        left[:, column] = -1
+        left[:, column] = -torch.inf
     return columns
-
-
-def _rows_in_the_order_of_their_largest(table: Tensor) -> Tensor:
-    left, columns = table.detach().clone(), torch.zeros(len(table), dtype=torch.long)
-    for row in table.max(dim=1).values.argsort(descending=True).tolist():
-        columns[row] = left[row].argmax()
-        left[:, columns[row]] = -1
-    return columns
-
-
-def _shuffled(generator: torch.Generator, rows: list[list[float]]) -> tuple:
-    table = torch.tensor(rows)
-    row, column = (torch.randperm(size, generator=generator) for size in table.shape)
-    return (table[row][:, column],)
 
 
 # The largest sum of shares gives the first column to the second row.
@@ -75,10 +78,6 @@ GREED_COSTS = [[0.60, 0.39, 0.01], [0.58, 0.30, 0.12]]
 ORDER_TURNS = [[0.70, 0.20, 0.06, 0.04], [0.65, 0.05, 0.16, 0.14], [0.10, 0.30, 0.50, 0.10]]
 # … but here it has less, if what is left of each row is divided by its sum.
 SUMS_TURN_IT = [[0.70, 0.20, 0.10], [0.60, 0.30, 0.10], [0.05, 0.50, 0.45]]
-
-
-NEEDS_ALL = "Each row takes its own largest entry here, so two rows may take one column. Strike out what is taken."
-IN_ORDER = "The rows are served in their order here. Take the largest entry of the whole table first."
 
 assign = Exercise(
     "assign",
@@ -96,10 +95,20 @@ assign = Exercise(
             partial(_shuffled, rows=SUMS_TURN_IT),
             "Do not divide each row by what is left in it, as RXNMapper's program does. Here the entries stay.",
         ),
+        Edge(
+            lambda generator: (_table(generator, 4, 5).log() - 1,),
+            "Here every entry lies below −1. Strike out with −∞, which is below any number.",
+        ),
     ),
     mistakes=(
-        Mistake(lambda table: table.argmax(dim=1), NEEDS_ALL),
-        Mistake(_row_by_row, IN_ORDER),
+        Mistake(
+            lambda table: table.argmax(dim=1),
+            "Each row takes its own largest entry here, so two rows may take one column. Strike out what is taken.",
+        ),
+        Mistake(
+            lambda table: _served(table, range(len(table))),
+            "The rows are served in their order here. Take the largest entry of the whole table first.",
+        ),
         Mistake(
             lambda table: table.argmax(dim=0),
             "This gives each column a row. Asked for is each row's column.",
@@ -109,7 +118,7 @@ assign = Exercise(
             "A row that has its column has to be struck out too, or it takes another one.",
         ),
         Mistake(
-            _rows_in_the_order_of_their_largest,
+            lambda table: _served(table, table.max(dim=1).values.argsort(descending=True).tolist()),
             "You set the order of the rows before the first strike. After each strike look for the largest entry anew.",
         ),
     ),
@@ -127,58 +136,15 @@ def _draw_with_bonds(generator: torch.Generator) -> tuple:
 
 
 def _draw_one_bond(generator: torch.Generator, share: float) -> tuple:
-    """A choice for the first atom, and a share for its neighbour that comes near another one's, 0.9, when it is
-    multiplied."""
+    """A choice for the first row, and a share for its neighbour that times 90 comes near another one's, 0.9."""
     table = torch.tensor([[0.95, 0.03, 0.02], [0.1 - share, share, 0.9]])
-    rows, columns = torch.randperm(2, generator=generator), torch.randperm(3, generator=generator)
-    places = columns.argsort()[:2].sort().values  # where the first two columns went
-    return table[rows][:, columns], [(0, 1)], [tuple(places.tolist())]
+    order = torch.randperm(3, generator=generator)
+    places = order.argsort()[:2].tolist()  # where the first two columns went
+    return table[:, order], [(0, 1)], [tuple(places)]
 
 
-def _draw_rivals(generator: torch.Generator) -> tuple:
-    """The second row and the third want the second column: who multiplies the whole second row lets it win."""
-    table = [[0.95, 0.02, 0.02, 0.01], [0.10, 0.50, 0.05, 0.35], [0.05, 0.60, 0.20, 0.15]]
-    return torch.tensor(table), [(0, 1)], [(0, 2)]
-
-
-def _near(atom: int, bonds: Bonds) -> list[int]:
-    return [b if a == atom else a for a, b in bonds if atom in (a, b)]
-
-
-def _multiplies(pairs: Callable) -> Callable:
-    """A greedy map in which a choice changes other entries than it should."""
-
-    def answer(table: Tensor, row_bonds: Bonds, column_bonds: Bonds) -> Tensor:
-        left, columns = table.detach().clone(), torch.zeros(len(table), dtype=torch.long)
-        for _ in range(len(left)):
-            row, column = divmod(left.argmax().item(), left.size(1))
-            columns[row] = column
-            near = torch.zeros_like(left, dtype=torch.bool)
-            for i, j in pairs(left.shape, row, column, row_bonds, column_bonds):
-                near[i, j] = True
-            left[near] *= TIMES
-            left[row], left[:, column] = -torch.inf, -torch.inf
-        return columns
-
-    return answer
-
-
-def _either(shape: tuple, row: int, column: int, row_bonds: Bonds, column_bonds: Bonds) -> list[tuple[int, int]]:
-    rows, columns = _near(row, row_bonds), _near(column, column_bonds)
-    return [(i, j) for i in range(shape[0]) for j in range(shape[1]) if i in rows or j in columns]
-
-
-def _rows_alone(shape: tuple, row: int, column: int, row_bonds: Bonds, column_bonds: Bonds) -> list[tuple[int, int]]:
-    return [(i, j) for i in _near(row, row_bonds) for j in range(shape[1])]
-
-
-def _one_way(shape: tuple, row: int, column: int, row_bonds: Bonds, column_bonds: Bonds) -> list[tuple[int, int]]:
-    return [(i, j) for a, i in row_bonds if a == row for b, j in column_bonds if b == column]
-
-
-BY_90 = (
-    "A choice multiplies the entries between its neighbours by 90: a very small one stays behind, and nothing is added."
-)
+# The second row and the third want the second column: who multiplies the whole second row lets it win.
+RIVALS = [[0.95, 0.02, 0.02, 0.01], [0.10, 0.50, 0.05, 0.35], [0.05, 0.60, 0.20, 0.15]]
 
 assign_with_bonds = Exercise(
     "assign_with_bonds",
@@ -187,8 +153,15 @@ assign_with_bonds = Exercise(
     edges=(
         lambda generator: (_table(generator, 1, 1), [], []),
         lambda generator: (*_shuffled(generator, SUMS_TURN_IT), [], []),
-        _draw_rivals,
-        *(Edge(partial(_draw_one_bond, share=share), BY_90) for share in (0.001, 0.0094, 0.0106)),
+        lambda generator: (torch.tensor(RIVALS), [(0, 1)], [(0, 2)]),
+        *(
+            Edge(
+                partial(_draw_one_bond, share=share),
+                "A choice multiplies the entries between its neighbours by 90: a very small one stays behind, and "
+                "nothing is added.",
+            )
+            for share in (0.001, 0.0094, 0.0106)
+        ),
     ),
     mistakes=(
         Mistake(
@@ -196,15 +169,15 @@ assign_with_bonds = Exercise(
             "This is the map without bonds: a choice has to multiply the entries between its neighbours.",
         ),
         Mistake(
-            _multiplies(_either),
+            partial(_greedy, counts=any),
             "You multiply where one of the two is a neighbour. Both have to be: the row of i, and the column of j.",
         ),
         Mistake(
-            _multiplies(_rows_alone),
+            partial(_greedy, counts=lambda near: near[0]),
             "You look at the neighbours of the row alone. The column's count too.",
         ),
         Mistake(
-            _multiplies(_one_way),
+            partial(_greedy, both_ways=False),
             "A bond (a, b) makes b a neighbour of a, and a a neighbour of b.",
         ),
     ),
