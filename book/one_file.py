@@ -190,7 +190,7 @@ class Transformer(nn.Module):  # chapter 11; GPT-2's gelu is that by tanh
         return ids
 
 
-def loops(count, V=32, L=32, device=None):  # chapter 11: symbols come again
+def loops(count, V=32, L=32, device=None):  # chapter 12: symbols come again
     period = torch.randint(8, 17, (count, 1))
     symbols = torch.rand(count, V).argsort(-1)  # (B, V), all different
     ids = symbols.gather(1, torch.arange(L + 1) % period)  # (B, L + 1)
