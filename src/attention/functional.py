@@ -1,6 +1,6 @@
-"""Attention as three readable functions.
+"""Attention as three readable functions; below them the two ways in which a layer computes it, with weights or without.
 
-Dimensions: … leading (batch B, heads), L queries, S keys, D query and key width, Dv value width. *Scores* enter
+Dimensions: … leading (batch B, heads H), L queries, S keys, D query and key width, Dv value width. *Scores* enter
 the softmax, *weights* leave it.
 """
 

@@ -3,7 +3,7 @@
 
 const SIZES = { label: 15, shape: 13 };
 const WIDE = { padding: 10, gapX: 26, gapY: 40, wraps: false };
-const TIGHT = { padding: 6, gapX: 9, gapY: 36, wraps: true }; // where the wide one does not fit
+const TIGHT = { padding: 4, gapX: 6, gapY: 36, wraps: true }; // where the wide one does not fit
 const LEAST_SCALE = 0.85; // a smaller picture scrolls
 const LINE = 15; // pixels from line to line in a box
 
