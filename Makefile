@@ -14,7 +14,7 @@ BUILD := $(BIN)/jupyter-book build . -W --keep-going -q
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 NBVAL := $(PYTEST) --nbval --nbval-cell-timeout=60 -p no:hypothesispytest -n 2 --dist loadfile
 # They train, or draw what was trained, and are compared as an older processor computes them, too.
-TRAINED := $(wildcard book/index.ipynb book/10-*.ipynb book/15-*.ipynb book/more/10-*.ipynb book/more/15-*.ipynb)
+TRAINED := $(wildcard book/index.ipynb $(foreach n,10 11 12 15,book/$(n)-*.ipynb book/more/$(n)-*.ipynb))
 TORCH := $(shell sed -n 's/^torch==\([^ ;]*\).*/\1/p' requirements.txt)
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-compile
 LOCK := --quiet --universal --python-version 3.11 --fork-strategy fewest --no-annotate --custom-compile-command "make lock"
