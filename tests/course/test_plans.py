@@ -22,7 +22,7 @@ def test_a_barred_block_sees_all_but_the_token_right_before():
 
 def test_what_is_missing_is_missing_from_one_role_alone():
     torch.manual_seed(0)
-    model = induction.make("learned").double()
+    model = induction.make().double()
     tokens, _ = induction.draw(3, torch.Generator().manual_seed(0))
     assert_close(plans.without(model, tokens, None), model(tokens))
     for role in ("query", "key", "value"):
@@ -31,7 +31,7 @@ def test_what_is_missing_is_missing_from_one_role_alone():
 
 def test_under_a_mask_of_the_first_block_the_rest_is_as_without():
     torch.manual_seed(0)
-    model = induction.make("barred").double()
+    model = induction.make().double()
     tokens, _ = induction.draw(3, torch.Generator().manual_seed(0))
     mask = induction.bar(induction.LENGTH)
     assert_close(plans.without(model, tokens, None, mask), model(tokens, attn_masks={0: mask}))

@@ -88,7 +88,7 @@ def copy(seed: int, device: torch.device, steps: int | None = None) -> tuple[nn.
     """Train a copier as chapter 12 does, for so many steps or all; the model, and the loss of each step."""
     torch.manual_seed(seed)
     generator = torch.Generator().manual_seed(seed)
-    model = induction.make("learned").to(device)
+    model = induction.make().to(device)
     optimizer = torch.optim.Adam(model.parameters(), 0.006, betas=(0.9, 0.99))
     losses = []
     for _ in range(STEPS["copier"] if steps is None else steps):
