@@ -12,7 +12,7 @@ BOOK := .venv/.book
 READY := .venv/.ready
 BUILD := $(BIN)/jupyter-book build . -W --keep-going -q
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
-NBVAL := $(PYTEST) --nbval --nbval-cell-timeout=60 -p no:hypothesispytest -n 2 --dist loadfile
+NBVAL := $(PYTEST) --nbval --nbval-cell-timeout=900 --nbval-kernel-startup-timeout=300 -p no:hypothesispytest -n 2 --dist loadfile
 # They train, or draw what was trained, and are compared as an older processor computes them, too.
 TRAINED := $(wildcard book/index.ipynb $(foreach n,10 11 12 15,book/$(n)-*.ipynb book/more/$(n)-*.ipynb))
 TORCH := $(shell sed -n 's/^torch==\([^ ;]*\).*/\1/p' requirements.txt)
