@@ -303,7 +303,8 @@ def test_explorers_move_and_show_what_the_notebook_computed(returned, name):
 
 STANDS_OUT = """() => [...document.querySelectorAll('attention-explorer, attention-explorer *')].filter((part) =>
     part.clientWidth && part.scrollWidth > part.clientWidth + 1
-    && !part.matches('.bar:has(.drag), text')  // an end to drag is as wide as a finger; a text counts with its outline
+    // an end to drag is as wide as a finger; a text counts with its outline; a menu's text is its browser's to clip
+    && !part.matches('.bar:has(.drag), text, select')
     && getComputedStyle(part).overflowX === 'visible')
     .map((part) => `${part.tagName}.${part.className}: ${part.scrollWidth} in ${part.clientWidth}`)"""
 CUT_OFF = """() => [...document.querySelectorAll('attention-explorer svg text')].filter((text) => {
