@@ -23,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE # packages are compiled when they are first imp
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help book test check format lint unit nbval browser chromium processors notebooks lab serve handout pdf archive \
+.PHONY: help book test check format lint unit nbval browser chromium processors notebooks lab serve handout pdf \
 	package bench environment lock repository clean
 
 help: ## list the targets
@@ -101,11 +101,8 @@ serve: book ## the built book on localhost; another port with PORT=8001
 handout: $(BOOK) ## the notebooks for a class, without solutions
 	@$(BIN)/python -m tools.editions.handout
 
-pdf: chromium book ## the whole book for print; on other paper with PAPER=letter
+pdf: chromium book ## the chapters, and notes and reference, for print; on other paper with PAPER=letter
 	@$(BIN)/python -m tools.editions.pdf $(PAPER)
-
-archive: pdf ## book, notebooks and printed book in one file
-	@$(BIN)/python -m tools.editions.archive
 
 package: $(READY) ## the package's wheel and source
 	rm -rf _build/dist

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from tools.notebooks.execute import CHAPTERS
+
 BOOK = Path(__file__).parents[2] / "book"
 PAGE = (BOOK / "teaching.md").read_text(encoding="utf-8")
 SECTIONS = {part.splitlines()[0]: part for part in re.split(r"(?m)^## ", PAGE)[1:]}
-CHAPTERS = sorted(BOOK.glob("[0-9]*.ipynb"))
 
 
 def section(name: str) -> str:

@@ -25,7 +25,7 @@ from attention import (
 )
 from attention.course.reaction import shares
 from attention.efficient import merge, partial
-from tools.notebooks.lecture import CHAPTERS, seen
+from tools.notebooks.execute import CHAPTERS
 
 COMPARISONS = {}
 
@@ -41,7 +41,7 @@ def chapter(number: int):
 
 
 def whole(path) -> str:
-    cells = seen(nbformat.read(path, as_version=4))
+    cells = nbformat.read(path, as_version=4).cells
     (cell,) = (cell for cell in cells if "whole" in cell.metadata.get("tags", ()))
     return cell.source
 

@@ -7,6 +7,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from tools.notebooks.execute import CHAPTERS
 from tools.site import workload
 
 BOOK = Path(__file__).parents[2] / "book"
@@ -34,13 +35,13 @@ def notebook():
 def test_a_lecture_and_its_exercises_are_counted_apart(notebook):
     load = workload.count(notebook)
     assert load == (1200, 60, 2, 2)
-    assert [load.text, load.code, load.drawn, load.lecture, load.practice] == [16, 10, 6, 30, 20]
+    assert (*load.parts, load.lecture) == (16, 10, 6, 30)
 
 
 def test_the_instructor_s_page_has_the_table_and_speaks_of_every_chapter():
     page = [(BOOK / "teaching.md").read_text(encoding="utf-8")]
     assert workload.MARK in page[0]
-    chapters = {path.name for path in BOOK.glob("[0-9]*.ipynb")}
+    chapters = {path.name for path in CHAPTERS}
     assert {name for name in chapters if f"]({name}" in page[0]} == chapters
     workload.add_table(None, "book/teaching", page)
     assert workload.MARK not in page[0]
@@ -59,6 +60,6 @@ def test_the_welcome_page_says_how_many_hours_all_lectures_take():
     """A sum that is more than three quarters of an hour away from the number said is told here."""
     text = "\n".join(cell.source for cell in nbformat.read(BOOK / "index.ipynb", as_version=4).cells)
     said = HOURS[re.search(r"about (\w+) hours", text)[1]]
-    chapters = [workload.count(nbformat.read(path, as_version=4)) for path in BOOK.glob("[0-9]*.ipynb")]
+    chapters = [workload.count(nbformat.read(path, as_version=4)) for path in CHAPTERS]
     hours = sum(load.lecture for load in chapters) / 60
     assert abs(hours - said) <= 0.75, f"the lectures take {hours:.1f} hours, and book/index.ipynb says {said}"

@@ -8,7 +8,7 @@ from pybtex.database import parse_string
 from tools.site import cards
 from tools.site.beside import FiguresBeside
 from tools.site.citations import card
-from tools.site.formulas import hold_together
+from tools.site.formulas import forbid_breaks
 from tools.site.sections import formula, sections
 
 
@@ -100,7 +100,7 @@ def test_a_formula_keeps_what_touches_it():
         sentence += [nodes.Text(words), nodes.math("", "x")]
     sentence += nodes.Text(".")
     document += [sentence, nodes.paragraph("", "", nodes.math("", "y"), nodes.strong("", "bold"))]
-    hold_together(None, document, "page")
+    forbid_breaks(None, document, "page")
     assert document.astext() == "Of x and (x), not x or x.\n\nybold"
     assert [part.astext() for part in document.findall(nodes.inline)] == ["(x),", "x."]
 

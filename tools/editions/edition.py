@@ -1,19 +1,16 @@
-"""Which edition this is: its name, its commit, and the moment that all its files are dated with.
+"""Which edition this is: its name, its commit, its addresses.
 
 ``python -m tools.editions.edition v2026.11.22`` checks that a tag names this edition, and prints what the changelog
 says of it.
 """
 
-import os
 import re
 import subprocess
 import sys
 import tomllib
-from datetime import UTC, datetime
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-VERSION = re.compile(r"20\d\d\.(1[0-2]|[1-9])\.(3[01]|[12]\d|[1-9])")
 
 
 def version(root: Path = ROOT) -> str:
@@ -25,12 +22,6 @@ def commit(root: Path = ROOT) -> str:
     """The short name of the commit, with a plus behind it where files have changed since; empty without git."""
     found = _git(root, "rev-parse", "--short=9", "HEAD")
     return found + "+" if found and _git(root, "status", "--porcelain", "--untracked-files=no") else found
-
-
-def moment(root: Path = ROOT) -> datetime:
-    """When the commit was made, or what ``SOURCE_DATE_EPOCH`` says: the same sources make the same files."""
-    seconds = os.environ.get("SOURCE_DATE_EPOCH") or _git(root, "log", "-1", "--format=%ct") or 0
-    return datetime.fromtimestamp(int(seconds), UTC)
 
 
 def address(root: Path = ROOT) -> str:

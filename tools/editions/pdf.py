@@ -1,7 +1,7 @@
-"""The built book as one file for print: ``make pdf``, or ``make pdf PAPER=letter``, writes it to ``_build``.
+"""The built book for print, in two volumes: ``make pdf``, or ``make pdf PAPER=letter``, writes them to ``_build``.
 
-Chromium prints title page, contents and chapters as one document, twice: from the first it is read on which pages the
-chapters and their sections begin. The text is that of the pages in ``_build/html``, so what is printed was tested.
+Chromium prints title page, contents and pages of a volume as one document, twice: from the first it is read on which
+pages the chapters and their sections begin. The text is that of the pages in ``_build/html``.
 """
 
 import io
@@ -23,11 +23,11 @@ from playwright.sync_api import Browser
 
 from tools.chromium import chromium
 from tools.editions import edition
-from tools.editions.archive import printed as printed_book
 from tools.editions.edition import ROOT
 
 SITE = ROOT / "_build" / "html"
 PAPERS = {"a4": "A4", "letter": "letter"}
+VOLUMES = {"chapters": "The chapters", "reference": "Notes and reference"}
 SUBTITLE = "Attention, from a dictionary to the Transformer"
 WIDTH = 643  # pixels, 170 mm: the width of the text, at which the figures are drawn
 FOOT = 58  # points: the lower margin, and more
@@ -90,12 +90,14 @@ class Chapter(NamedTuple):
 # ------------------------------------------------------------------------------------------------ the text of the book
 
 
-def names(root: Path = ROOT) -> list[tuple[str, str]]:
-    """The book's pages, each behind the caption of its part: in the order of its contents, the pages of More last."""
+def names(volume: str, root: Path = ROOT) -> list[tuple[str, str]]:
+    """A volume's pages, each behind the caption of its part, in the order of the contents; the notes come first."""
     listed = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
     entries = [(part["caption"], entry) for part in listed["parts"] for entry in part["chapters"]]
-    more = [("More", section["file"]) for _, entry in entries for section in entry.get("sections", ())]
-    return [("", listed["root"]), *((caption, entry["file"]) for caption, entry in entries), *more]
+    notes = [("More", section["file"]) for _, entry in entries for section in entry.get("sections", ())]
+    pages = [("", listed["root"]), *((caption, entry["file"]) for caption, entry in entries)]
+    end = max(at for at, (_, name) in enumerate(pages) if re.match(r"book/\d", name)) + 1
+    return pages[:end] if volume == "chapters" else notes + pages[end:]
 
 
 def chapters(listed: list[tuple[str, str]], html: Path, site: str) -> list[Chapter]:
@@ -240,14 +242,13 @@ def document(parts: list[Chapter], html: Path, paper: str, front: str) -> str:
     )
 
 
-def front(parts: list[Chapter], site: str, root: Path = ROOT) -> str:
+def front(parts: list[Chapter], site: str, volume: str, root: Path = ROOT) -> str:
     """Title page and contents: a link to each chapter and to each of its sections, with room for its page."""
     settings = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
-    commit, day = edition.commit(root), edition.moment(root)
+    commit = edition.commit(root)
     cover = f"""<section class="cover"><img src="_static/logo.svg" alt="">
-        <p class="title">{escape(settings["title"])}</p><p class="subtitle">{SUBTITLE}</p>
-        <p class="made">Edition {edition.version(root)}{f", commit {commit}" if commit else ""},
-        {day.day} {day:%B %Y}<br>
+        <p class="title">{escape(settings["title"])}</p><p class="subtitle">{SUBTITLE}<br>{VOLUMES[volume]}</p>
+        <p class="made">Edition {edition.version(root)}{f", commit {commit}" if commit else ""}<br>
         {escape(settings["author"])}<br>Text: CC BY 4.0. Code: MIT.</p>
         <p class="made">This is the printed form of <a href="{site}/">{site.removeprefix("https://")}</a>, where every
         figure moves and every chapter is a notebook. On paper a figure shows one of its states, and says which. Code
@@ -317,17 +318,17 @@ def targets(document: Pdf) -> Iterator[int]:
 def write(
     browser: Browser,
     target: Path,
+    volume: str,
     paper: str = "a4",
-    listed: list[tuple[str, str]] | None = None,
     html: Path = SITE,
 ) -> Path:
-    """Print the built book.
+    """Print a volume of the built book.
 
     Args:
         browser: for instance :func:`tools.chromium.chromium`'s.
         target: the file to write.
+        volume: ``chapters`` or ``reference``.
         paper: ``a4`` or ``letter``.
-        listed: parts and names of the pages; the whole book when not given.
         html: the folder of the built book.
 
     Raises:
@@ -340,8 +341,8 @@ def write(
     if not (html / "_static").is_dir():
         raise FileNotFoundError(f"there is no book in {html}: run make book")
     site = edition.site()
-    parts = chapters(listed or names(), html, site)
-    with printed(browser, document(parts, html, paper, front(parts, site)), html) as made:
+    parts = chapters(names(volume), html, site)
+    with printed(browser, document(parts, html, paper, front(parts, site, volume)), html) as made:
         made.docinfo["/Author"] = "The Soft Lookup authors"
         made.docinfo["/Subject"] = f"Edition {edition.version()}"
         made.Root.PageMode = Name.UseOutlines
@@ -352,8 +353,8 @@ def write(
 
 if __name__ == "__main__":
     with chromium() as browser:
-        for paper in sys.argv[1:] or ["a4"]:
-            made = write(browser, printed_book(paper=paper), paper)
-            with Pdf.open(made) as document:
-                pages = len(document.pages)
-            print(f"The printed book: {made}, {pages} pages, {made.stat().st_size / 1e6:.1f} MB")
+        paper = sys.argv[1]
+        for volume, title in VOLUMES.items():
+            target = ROOT / "_build" / f"softlookup-{edition.version()}-{volume}-{paper}.pdf"
+            made = write(browser, target, volume, paper)
+            print(f"{title}: {made}, {made.stat().st_size / 1e6:.1f} MB")

@@ -17,6 +17,7 @@ from nbformat import NotebookNode
 from tools.notebooks.compare import SVG_METADATA
 
 BOOK = Path(__file__).parents[2] / "book"
+CHAPTERS = sorted(BOOK.glob("[0-9]*.ipynb"))
 NOTEBOOKS = sorted([*BOOK.glob("*.ipynb"), *BOOK.glob("more/*.ipynb")])
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},

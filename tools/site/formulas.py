@@ -10,24 +10,24 @@ BEHIND = re.compile(r"^\S*")
 
 def setup(app):
     """Register with Sphinx."""
-    app.connect("doctree-resolved", hold_together)
+    app.connect("doctree-resolved", forbid_breaks)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-def hold_together(app, doctree: nodes.document, docname: str) -> None:
+def forbid_breaks(app, doctree: nodes.document, docname: str) -> None:
     """A browser may break a line before and behind a drawn formula, also where no space is: forbid it there."""
     for formula in list(doctree.findall(nodes.math)):
         parent = formula.parent
         at = parent.index(formula)
-        before = taken(parent, at - 1, BEFORE) if at else ""
-        behind = taken(parent, at + 1, BEHIND) if at + 1 < len(parent) else ""
+        before = cut_out(parent, at - 1, BEFORE) if at else ""
+        behind = cut_out(parent, at + 1, BEHIND) if at + 1 < len(parent) else ""
         if before or behind:
             together = nodes.inline("", "", classes=["text-nowrap"])  # Bootstrap's, which the theme brings
             parent[at] = together
             together += [nodes.Text(before), formula, nodes.Text(behind)]
 
 
-def taken(parent: nodes.Element, at: int, pattern: re.Pattern) -> str:
+def cut_out(parent: nodes.Element, at: int, pattern: re.Pattern) -> str:
     """Take out of a text what the pattern finds; nothing where no text stands."""
     if not isinstance(parent[at], nodes.Text):
         return ""

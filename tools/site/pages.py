@@ -67,9 +67,9 @@ def _link(app, pagename: str, other: str) -> dict[str, str]:
 def place(path: Path, count: int) -> str:
     """Where a chapter is in the course, and how long it takes: the instructors' page says how that is estimated."""
     load = workload.count(nbformat.read(path, as_version=4))
-    parts = f"text {load.text}, code {load.code}, figures {load.drawn}"
+    parts = "text {}, code {}, figures {}".format(*load.parts)
     said = f"Chapter {int(path.name[:2])} of {count} · about {load.lecture} minutes ({parts})"
-    return f"{said} · {load.exercises} exercises, {load.practice} minutes"
+    return f"{said} · {load.exercises} exercises, {load.exercises * workload.MINUTES_AN_EXERCISE} minutes"
 
 
 def stumbled(address: str, page: str, edition: str, commit: str) -> str:

@@ -1,17 +1,15 @@
 """How long each chapter takes, estimated from its notebook; as an extension of Sphinx, puts the table into a page."""
 
 import re
-from pathlib import Path
 from typing import NamedTuple
 
 import nbformat
 from nbformat import NotebookNode
 
+from tools.notebooks.execute import CHAPTERS
+
 FOLDS = re.compile("<details.*?</details>", re.DOTALL)
 FOLDED = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
-HEADING = re.compile(r"^##? .*", re.MULTILINE)
-EXERCISE = re.compile(r"^### ", re.MULTILINE)
-BOOK = Path(__file__).parents[2] / "book"
 MARK = "<!-- workload -->"
 
 # Assumed, not measured: no class has been timed.
@@ -39,29 +37,14 @@ class Load(NamedTuple):
     exercises: int
 
     @property
-    def text(self) -> int:
-        """The minutes for the words."""
-        return round(self.words / WORDS_A_MINUTE)
-
-    @property
-    def code(self) -> int:
-        """The minutes for the lines of code."""
-        return round(self.lines / LINES_A_MINUTE)
-
-    @property
-    def drawn(self) -> int:
-        """The minutes for the figures."""
-        return self.figures * MINUTES_A_FIGURE
+    def parts(self) -> tuple[int, int, int]:
+        """The minutes for words, code and figures."""
+        return round(self.words / WORDS_A_MINUTE), round(self.lines / LINES_A_MINUTE), self.figures * MINUTES_A_FIGURE
 
     @property
     def lecture(self) -> int:
         """The minutes for all three, rounded to five."""
-        return 5 * round((self.text + self.code + self.drawn) / 5)
-
-    @property
-    def practice(self) -> int:
-        """The minutes for the exercises."""
-        return self.exercises * MINUTES_AN_EXERCISE
+        return 5 * round(sum(self.parts) / 5)
 
 
 def setup(app):
@@ -79,11 +62,11 @@ def add_table(app, docname: str, source: list[str]) -> None:
 def table() -> str:
     """One row a chapter, and how the times were estimated."""
     rows = ""
-    for path in sorted(BOOK.glob("[0-9]*.ipynb")):
+    for path in CHAPTERS:
         notebook = nbformat.read(path, as_version=4)
         title = notebook.cells[0].source.splitlines()[0].removeprefix("# ")
         load = count(notebook)
-        numbers = [load.words, load.lines, load.figures, load.lecture, load.exercises, load.practice]
+        numbers = [*load[:3], load.lecture, load.exercises, load.exercises * MINUTES_AN_EXERCISE]
         rows += f"| [{title}]({path.name}) | {' | '.join(map(str, numbers))} |\n"
     return TABLE + rows
 
@@ -92,36 +75,18 @@ def count(notebook: NotebookNode) -> Load:
     """Words, lines of code and figures of the lecture, and the exercises; what is folded does not count."""
     words = lines = figures = exercises = 0
     practising = False  # whether a cell stands under the heading "Exercises"
-    for cell in unfolded(notebook).cells:
-        if cell.cell_type == "markdown":
-            for part in re.split(r"(?m)^(?=##? )", cell.source):
-                heading = HEADING.match(part)
-                practising = heading[0] == "## Exercises" if heading else practising
-                exercises += practising * len(EXERCISE.findall(part))
-                words += (not practising) * len(part.split())
-        elif not practising:
-            lines += lines_of(cell)
-            figures += figures_of(cell)
-    return Load(words, lines, figures, exercises)
-
-
-def lines_of(cell: NotebookNode) -> int:
-    """How many lines of a cell say something."""
-    return sum(bool(line.strip()) for line in cell.source.splitlines())
-
-
-def figures_of(cell: NotebookNode) -> int:
-    """How many figures a cell shows."""
-    outputs = cell.get("outputs", ())
-    return sum("<attention-explorer" in output.get("data", {}).get("text/html", "") for output in outputs)
-
-
-def unfolded(notebook: NotebookNode) -> NotebookNode:
-    """A copy of a chapter without what it folds, but with its figures: what a reader sees who opens nothing."""
-    notebook = nbformat.from_dict(notebook)
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            cell.source = FOLDS.sub("", cell.source)
-        elif FOLDED & set(cell.metadata.get("tags", [])):
-            cell.source = ""
-    return notebook
+            for part in re.split(r"(?m)^(?=##? )", FOLDS.sub("", cell.source)):
+                if re.match("##? ", part):
+                    practising = part.startswith("## Exercises\n")
+                if practising:
+                    exercises += len(re.findall("(?m)^### ", part))
+                else:
+                    words += len(part.split())
+        elif not practising:
+            if not FOLDED & set(cell.metadata.get("tags", [])):
+                lines += sum(bool(line.strip()) for line in cell.source.splitlines())
+            outputs = cell.get("outputs", ())
+            figures += sum("<attention-explorer" in output.get("data", {}).get("text/html", "") for output in outputs)
+    return Load(words, lines, figures, exercises)
