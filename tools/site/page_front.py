@@ -11,6 +11,7 @@ STYLES = (
     "fonts",
     "theme",
     "text",
+    "welcome",
     "code",
     "folds",
     "beside",
