@@ -40,6 +40,7 @@ def test_a_link_to_a_state_asks_for_one_that_the_figure_has(page):
     for address in re.findall(r'href="([^":]*#[\w-]+\?[^"]*)"', (BOOK / page).read_text(encoding="utf-8")):
         target, _, state = unescape(address).partition("#")
         name, _, query = state.partition("?")
-        text = ((BOOK / page).parent / target if target else BOOK / page).read_text(encoding="utf-8")
+        file = (BOOK / page).parent / target.partition("?")[0] if target else BOOK / page
+        text = file.read_text(encoding="utf-8")
         found += state_faults(list(map(json.loads, PAYLOAD.findall(text))), name, query)
     assert not found, "\n".join(found)

@@ -44,7 +44,7 @@ class LinksToStates(SphinxTransform):
     """Leave links such as ``#lookup?temperature=0.05`` to the explorer: they name no place in the text.
 
     Their class makes them look like what they are (``book/_front/text.css``). ``03-scaling.ipynb#widen?width=4`` leads
-    to a state of a figure on another page.
+    to a state of a figure on another page, and with ``&present`` behind it to that figure in the lecture view.
     """
 
     default_priority = 800  # before MyST looks for the places
@@ -57,7 +57,9 @@ class LinksToStates(SphinxTransform):
         for link in [*self.document.findall(addnodes.pending_xref)]:
             if "?" in (link.get("reftargetid") or ""):
                 page = self.app.builder.get_relative_uri(self.env.docname, link["reftarget"])
-                state = f"{page}#{quote(link['reftargetid'], safe='?=&,+%')}"
+                name_and_state = link["reftargetid"].removesuffix("&present")
+                view = "?present" if link["reftargetid"].endswith("&present") else ""
+                state = f"{page}{view}#{quote(name_and_state, safe='?=&,+%')}"
                 link.replace_self(nodes.reference("", "", *link.children, refuri=state, internal=True))
 
 
