@@ -8,13 +8,28 @@ const IN_CHAPTER = 0.3;
 const TOGETHER = 1; // what it counts that the words stand together
 const NEAR = 60; // characters
 const PAGE = 0.1; // what the page's best sections count
-const ASIDE = 0.7; // what an exercise counts, the instructors' page, the package and the bibliography
+const ASIDE = 0.7; // what a note counts, an exercise, the instructors' page, the package and the bibliography
 const EXCERPT = 220; // characters
 
 // What questions are made of says little of what they ask.
 const COMMON = new Set("a an and are as at be by can did do does for from has have i if in is it its my not of on or our so than that the then there they this to was we were will with you your".split(" "));
 const ASKING = new Set(["how", "what", "when", "wher", "which", "who", "why"]); // as stems
 const LITTLE = 0.25;
+
+// Other words for what the book says, or for where it says it.
+const SYNONYMS = {
+  attn: "attention",
+  gqa: "grouped query",
+  mqa: "grouped query",
+  enable_gqa: "grouped query",
+  kv: "key value",
+  rope: "rotary",
+  license: "licence",
+  slides: "lecture view",
+  transformers: "transformer",
+  ffn: "feed forward",
+  mlp: "feed forward",
+};
 
 /** A word without its ending: divide, divides, divided and dividing are one. */
 const stem = (word) => word.replace(/ies$/, "y").replace(/(?<=...)(?:ing|ed|es|s|e)$/, "").replace(/(.)\1$/, "$1");
@@ -25,7 +40,7 @@ const wordsOf = (text) =>
   );
 
 const sections = PAGES.flatMap(([page, chapter, all]) => all.map(([anchor, title, text]) => ({ page, chapter, anchor, title, text })));
-const isAside = ({ page, title, anchor }) => /teaching|api|bibliography/.test(page) || (anchor && /^\d+\. /.test(title));
+const isAside = ({ page, title, anchor }) => /more\/|teaching|api|bibliography/.test(page) || (anchor && /^\d+\. /.test(title));
 const index = new Map(); // term → section → how often
 for (const section of sections) {
   const words = wordsOf(section.text).map(({ term }) => term);
@@ -57,7 +72,7 @@ function meant(term, last) {
 
 /** The words of a query that say what it asks, or all it has. */
 function asked(query) {
-  const all = query.toLowerCase().match(/[\p{L}\p{N}_√]+/gu) ?? [];
+  const all = (query.toLowerCase().match(/[\p{L}\p{N}_√]+/gu) ?? []).flatMap((word) => [word, ...(SYNONYMS[word]?.split(" ") ?? [])]);
   const telling = all.filter((word) => !COMMON.has(word));
   return new Set(wordsOf((telling.length ? telling : all).join(" ")).map(({ term }) => term));
 }

@@ -16,7 +16,8 @@ from sphinx import addnodes
 from tools.site.citations import authors
 
 PLACES = (nodes.section, addnodes.desc, nodes.citation)
-UNSAID = (nodes.title, nodes.math_block, nodes.comment, nodes.label, addnodes.desc_signature, addnodes.index)
+UNSAID = (nodes.title, nodes.math_block, nodes.literal_block, nodes.comment, nodes.label)
+UNSAID += (addnodes.desc_signature, addnodes.index)
 DRAWN = {"cell_output", "tag_hide-input", "tag_hide-cell"}  # what a cell shows, and code that only draws
 SPACES = {"between-macro-and-chars": False, "between-latex-constructs": True}  # most of those that are written
 
