@@ -13,6 +13,8 @@ import griffe
 from sphinx.ext.napoleon import Config, GoogleDocstring
 from sphinx.util.docutils import SphinxDirective
 
+from tools.editions.edition import address
+
 SOURCE = Path(__file__).parents[2] / "src"
 STYLE = Config(napoleon_use_rtype=False)
 
@@ -79,6 +81,9 @@ def description(item: griffe.Object, signature: str, module: str, members: list[
     yield from (f"   :{label}:" for label in ("classmethod", "staticmethod") if label in item.labels)
     yield ""
     yield from (f"   {line}" for line in docstring(item))
+    if not item.parent.is_class:
+        path = item.filepath.relative_to(SOURCE.parent).as_posix()
+        yield from (f"   `Source <{address()}/blob/main/{path}#L{item.lineno}>`__", "")
     for member in members:
         yield from (f"   {line}" for line in description(member, signed(member), module, []))
 
