@@ -280,9 +280,10 @@ def a_head_that_follows(names):
     weights, before, after = torch.rand(2, 3, 11, 11), [1, 2, 4, 7], [8, 9, 10]
     table = shares(weights, before, after)
     assert_close(names["atom_shares"](weights, before, after), table)
-    same = torch.rand(3, 4) < 0.5
-    keeps, follows = names["rules"](table, same)
+    elements, wanted = torch.tensor([0, 1, 0, 0]), [0, 1, 0]
+    keeps, follows = names["rules"](table.argmax(dim=-1), elements, torch.tensor(wanted))
     for place in itertools.product(range(2), range(3)):
         best = [max(range(4), key=row.__getitem__) for row in table[place].tolist()]
-        assert keeps[place].tolist() == [same[i, j].item() for i, j in enumerate(best)]
-        assert follows[place].tolist() == [same[i, j].item() and best.count(j) == 1 for i, j in enumerate(best)]
+        same = [elements[j].item() == wanted[i] for i, j in enumerate(best)]
+        assert keeps[place].tolist() == same
+        assert follows[place].tolist() == [same[i] and best.count(j) == 1 for i, j in enumerate(best)]

@@ -47,8 +47,8 @@ def ring_attention(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, i
         if step:
             key, value = pass_on(key), pass_on(value)
             received += key.nbytes + value.nbytes
-        part = partial(query @ key.mT / math.sqrt(query.size(-1)), value)
-        found = part if found is None else merge(found, part)
+        new = partial(query @ key.mT / math.sqrt(query.size(-1)), value)
+        found = new if found is None else merge(found, new)
     return found.answer(), received
 
 
