@@ -126,6 +126,22 @@ def questions(count: int = TESTED) -> tuple[list[str], Tensor, Tensor]:
     return list(beginnings), torch.tensor(numbers), torch.tensor(attractors)
 
 
+@cache
+def fronted(count: int = TESTED) -> tuple[list[str], Tensor, Tensor]:
+    """As :func:`questions`, with another phrase in front: *near the cats the dog*, which the grammar never makes.
+
+    The subject is the last noun here. In the second half the first noun, which it is elsewhere, has another number.
+    """
+    random, found = Random(7), []
+    for other in (False, True):
+        for _ in range(count):
+            number = int(2 * random.random())
+            first, subject = pick(NOUNS[number ^ other], random), pick(NOUNS[number], random)
+            found.append((f". {pick(NEAR, random)} the {first} the {subject}", number, other))
+    beginnings, numbers, others = zip(*found, strict=True)
+    return list(beginnings), torch.tensor(numbers), torch.tensor(others)
+
+
 def encode(beginnings: list[str]) -> tuple[Tensor, Tensor]:
     """Ids (N, L), short texts filled up with 0, and the place of each text's last word (N,)."""
     rows = [torch.tensor([IDS[word] for word in beginning.split()]) for beginning in beginnings]
@@ -143,11 +159,11 @@ def share_of_plurals(read, beginnings: list[str], device: torch.device) -> Tenso
     return several / (one + several)
 
 
-def right(read, device: torch.device) -> tuple[float, float]:
-    """The share of verbs of the right number, after a last noun of the subject's number, and after another."""
-    beginnings, numbers, attractor = questions()
+def right(read, device: torch.device, asked=questions) -> tuple[float, float]:
+    """The share of verbs of the right number, in the first and in the second half of what is ``asked``."""
+    beginnings, numbers, other = asked()
     is_right = (share_of_plurals(read, beginnings, device) > 0.5) == (numbers == 1)
-    return is_right[~attractor].double().mean().item(), is_right[attractor].double().mean().item()
+    return is_right[~other].double().mean().item(), is_right[other].double().mean().item()
 
 
 @torch.no_grad()
@@ -190,6 +206,11 @@ def reader(without: str, seed: int, device: torch.device):
     return model, read
 
 
+def rate(step: int) -> float:
+    """The learning rate: it rises for 50 steps, and falls along a cosine to nearly 0."""
+    return RATE * min(1, (step + 1) / WARM_UP) * (1 + math.cos(math.pi * step / STEPS)) / 2
+
+
 def learn(without: str, seed: int, device: torch.device, steps: int | None = None, look=None):
     """Train for so many of the steps, or all; the model, what reads with it, and the loss of each step.
 
@@ -205,7 +226,7 @@ def learn(without: str, seed: int, device: torch.device, steps: int | None = Non
         if look and step % LOOK == 0:
             look(step, read)
         for group in optimizer.param_groups:
-            group["lr"] = RATE * min(1, (step + 1) / WARM_UP) * (1 + math.cos(math.pi * step / STEPS)) / 2
+            group["lr"] = rate(step)
         starts = stops[torch.randint(len(stops), (BATCH,), generator=generator)]  # (B, 1)
         rows = words[starts + torch.arange(LENGTH + 1)].to(device)  # (B, L + 1)
         loss = cross_entropy(read(rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten())
@@ -236,8 +257,8 @@ def examine(settings: dict, device: torch.device) -> dict:
         ``right`` (:func:`right`) and the share of written sentences that are ``grammatical``, both at the end, and the
         first three losses. Of the whole model also its ``history``: step, both shares of :func:`right`, the plural's
         share after ``ASKED``; ``written``, by step: the share that is grammatical and the first of the sentences;
-        ``heads``, :func:`right` without each head, by block; ``looks`` (blocks, heads, L), where each head looks at the
-        end of ``AFTER``.
+        ``fronted``, :func:`right` where :func:`fronted` is asked; ``heads``, :func:`right` without each head, by block;
+        ``looks`` (blocks, heads, L), where each head looks at the end of ``AFTER``.
     """
     history, written = [], {}
 
@@ -260,6 +281,7 @@ def examine(settings: dict, device: torch.device) -> dict:
         maps = model.attention_maps(encode([AFTER])[0].to(device))
         looks = torch.stack([weights[0, :, -1].detach().cpu() for weights in maps])
         found |= {"history": history, "written": written, "heads": heads, "looks": looks}
+        found["fronted"] = right(read, device, fronted)
     return found
 
 
