@@ -1,6 +1,5 @@
 """The explorer in Python: controls and states, the payload against a slow decoder, the static page, the live widget."""
 
-import base64
 import itertools
 import json
 import math
@@ -31,8 +30,8 @@ from ipywidgets import (
 from numpy.testing import assert_array_equal
 
 from attention import attention_weights, causal_mask
-from attention.explorer import bars, curves, explore, heatmap
-from payloads import numbers, unpack
+from attention.explorer import bars, curves, explore, heatmap, tokens
+from payloads import unpack
 
 INF, NAN = math.inf, math.nan
 
@@ -314,24 +313,18 @@ def test_float64_is_kept_only_where_float32_would_lose_a_magnitude(value, kind):
     assert_array_equal(read(explorer, "values"), expected)
 
 
+@pytest.mark.parametrize(("scale", "kind"), [(1.0, "f2"), (1e-7, "f4")])
+def test_of_very_many_numbers_three_digits_are_kept(scale, kind):
+    values = scale * (1 + torch.rand(150, 150))
+    field = explore(lambda: tokens(values, range(150))).widget.payload["panels"][0]["fields"]["values"]
+    assert field["numbers"].startswith(kind)
+    np.testing.assert_allclose(unpack(field, (), ())[0], values, rtol=1e-3)
+
+
 @pytest.mark.parametrize("values", [[NAN, INF, -INF, 0.5], [1e300, -1e300], [NAN], []])
 def test_the_payload_is_json_that_a_browser_reads(values):
     both = explore(lambda: [bars(values), curves(values, {"line": values})])
     json.dumps(both.widget.payload, allow_nan=False)
-
-
-def test_a_zero_costs_one_bit():
-    values = torch.ones(16, 16).tril()
-    field = explore(lambda: heatmap(values)).widget.payload["panels"][0]["fields"]["values"]
-    assert len(numbers(field)) == 16 * 17 / 2
-    assert len(base64.b64decode(field["zeros"])) == 16 * 16 / 8
-
-
-def test_a_mask_costs_one_bit_a_cell():
-    field = explore(lambda: bars(torch.ones(9), mask=torch.ones(9).bool())).widget.payload["panels"][0]["fields"][
-        "mask"
-    ]
-    assert len(base64.b64decode(field["bits"])) == 2
 
 
 @pytest.mark.parametrize(
@@ -345,7 +338,7 @@ def test_eighty_states_of_a_16_by_16_heatmap_stay_small(tokens):
         return heatmap(attention_weights(query / temperature, key, is_causal=causal), rows=tokens, columns=tokens)
 
     explorer = explore(picture, temperature=(0.1, 4.0, 0.1), causal=False)
-    assert len(html(explorer).encode()) < 120_000
+    assert len(html(explorer).encode()) < 125_000
 
 
 # The numbers of a panel: whatever the function has.

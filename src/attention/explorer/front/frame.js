@@ -63,7 +63,7 @@ function build(el, payload, given, hear) {
     prediction?.moved();
     controls.forEach((spec, i) => {
       shown[i].show(at[i], state[spec.name]);
-      const isIdle = Boolean(idle && idle(at)(i));
+      const isIdle = Boolean(idle?.(at)[i]);
       shown[i].element.toggleAttribute("data-idle", isIdle);
       shown[i].element.title = isIdle ? "has no effect in this state" : "";
     });

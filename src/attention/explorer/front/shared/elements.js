@@ -30,8 +30,8 @@ const times = (count, build) => Array.from({ length: count }, (_, i) => build(i)
 
 const textAt = (x, y, anchor, words) => make("text", { x, y, "text-anchor": anchor }, words);
 
-/** Whether the number of this index is not to be seen. @param {{mask?: (index: number) => boolean}} now */
-const isMasked = ({ mask }, index) => Boolean(mask && !mask(index));
+/** Whether the number of this index is not to be seen. @param {{mask?: Uint8Array}} now */
+const isMasked = ({ mask }, index) => Boolean(mask && !mask[index]);
 
 /** Give it the focus, and the page stays where it is. */
 const focusOn = (element) => element.focus({ preventScroll: true });
