@@ -168,12 +168,12 @@ function makePresentation(el, { step, lay, turn }, part = el) {
   };
   if (el === part) Object.assign(el, { present: { begin, take } });
   /** How much larger a drawing is than on the page; 0 while it is not presented. */
-  const drawn = () => size * DRAWN;
+  const scale = () => size * DRAWN;
   function stop() {
     document.removeEventListener("keydown", onKey);
     if (size) hide();
   }
-  return { button, drawn, stop, take };
+  return { button, scale, stop, take };
 }
 
 /** Begin with the figure that the address names, or with the title. */

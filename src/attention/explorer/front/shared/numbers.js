@@ -83,7 +83,7 @@ const odd = (value) => (Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−�
 const RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
 /** Ten to an integer. */
-const power = (exponent) => `10${exponent < 0 ? "⁻" : ""}${[...String(Math.abs(exponent))].map((digit) => RAISED[Number(digit)]).join("")}`;
+const power = (exponent) => `10${String(exponent).replace("-", "⁻").replace(/\d/g, (digit) => RAISED[Number(digit)])}`;
 
 /** A number's text with a real minus sign, and 2.5e-3 as 2.5×10⁻³. */
 const typeset = (text) =>
@@ -103,9 +103,10 @@ function fixed(value, digits) {
   return ((Math.sign(value) * (below + (below % 2))) / 10 ** digits).toFixed(digits);
 }
 
-/** A number for a cell: so many decimals, or powers of ten where they would not fit; without `digits` as powers of ten where they are small. */
+/** A number for a cell: so many decimals, or powers of ten where they would not fit, or where there are no `digits`. */
 function brief(value, digits) {
-  if (!Number.isFinite(value) || digits === undefined) return told(Number(value.toPrecision(Math.abs(value) < 0.01 ? 1 : 2)));
+  const isFree = !Number.isFinite(value) || digits === undefined;
+  if (isFree) return told(Number(value.toPrecision(Math.abs(value) < 0.01 ? 1 : 2)));
   const text = Math.abs(value) >= 1e5 ? value.toExponential(1) : fixed(value, digits);
   return typeset(text.replace(/^-(?=[0.]*$)/, ""));
 }
@@ -114,17 +115,10 @@ function brief(value, digits) {
 function told(value) {
   if (!Number.isFinite(value)) return odd(value);
   const size = Math.abs(value);
-  if (size && (size < 1e-4 || size >= 1e6)) return typeset(value.toExponential(2).replace(/\.?0+e/, "e")).replace(/^(−?)1×/, "$1");
+  const isFar = size && (size < 1e-4 || size >= 1e6);
+  if (isFar) return typeset(value.toExponential(2).replace(/\.?0+e/, "e")).replace(/^(−?)1×/, "$1");
   return typeset(String(size < 1000 ? Number(value.toPrecision(3)) : Math.round(value)));
 }
 
 /** A change, with its sign. */
 const signed = (value, digits) => (value > 0 ? "+" : "") + brief(value, digits);
-
-/** The place of the state nearest to a value: a number may come back from JSON a rounding away. */
-function indexOf(spec, value) {
-  const found = spec.states.indexOf(value);
-  if (found >= 0 || typeof value !== "number") return Math.max(found, 0);
-  const distance = spec.states.map((state) => Math.abs(state - value));
-  return distance.indexOf(Math.min(...distance));
-}
