@@ -109,8 +109,9 @@ function arranged(data, panels) {
       const style = `--across: ${across}; --least: ${least}; --width: 99`;
       return make("div", { class: "multiples", style }, ...elements, ...shareLegend(members));
     }
-    const cell = key === "beside" ? make("div", { class: "column" }, ...elements) : first.element;
-    setStyle(cell, "--width", String(widthOf(first)));
+    const isBeside = key === "beside";
+    const cell = isBeside ? make("div", { class: "column" }, ...elements) : first.element;
+    setStyle(cell, "--width", String(isBeside ? 11 : widthOf(first)));
     return cell;
   });
 }
@@ -118,5 +119,5 @@ function arranged(data, panels) {
 /** The width that a panel asks for, in rem. */
 function widthOf({ wide, columns, slim }) {
   if (wide) return 99;
-  return columns ? 5 + 2 * columns : slim ? 13 : 19;
+  return columns ? Math.max(4.5 + 2 * columns, 13) : slim ? 13 : 16;
 }
