@@ -92,13 +92,14 @@ function build(el, payload, given, save) {
   if (payload.name) el.id = payload.name;
   const question = { store, panels, controls: controls.element, compare };
   const prediction = payload.predict ? buildPrediction(el, payload.predict, question) : null;
-  const presentation = makePresentation(el, { step, lay: panels.lay, turn: prediction?.turn });
+  const hasControls = store.controls.length > 0;
+  const moves = { step: hasControls ? step : null, turn: prediction?.turn, lay: panels.lay };
+  const presentation = makePresentation(el, moves);
   store.subscribe(glide.stop);
   store.subscribe(panels.draw);
   store.subscribe(() => prediction?.moved());
   store.subscribe(controls.show);
 
-  const hasControls = store.controls.length > 0;
   el.toggleAttribute("data-still", !hasControls);
   tools.append(...(hasControls ? [before, quietButton("reset", reset)] : []), presentation.button);
   el.replaceChildren(

@@ -31,8 +31,9 @@ function guessOption(spec, panel) {
     },
     show(guess) {
       const pills = spec.options.map((option) => {
-        const pill = make("span", { class: "pill" }, option, ...(option === guess ? [make("small", {}, "your guess")] : []));
-        pill.toggleAttribute("data-guess", option === guess);
+        const own = option === guess;
+        const pill = make("span", { class: "pill" }, option, ...(own ? [make("small", {}, "your guess")] : []));
+        pill.toggleAttribute("data-guess", own);
         pill.toggleAttribute("data-right", option === spec.answer);
         return pill;
       });

@@ -23,7 +23,8 @@ function bring(el, behavior = "auto", below = 0) {
 function keepInSightWhilePageGrows(el) {
   const grown = new ResizeObserver(() => bring(el, "instant"));
   grown.observe(document.body);
-  for (const act of ["wheel", "touchstart", "pointerdown", "keydown"]) addEventListener(act, () => grown.disconnect(), { once: true, passive: true });
+  const stop = () => grown.disconnect();
+  for (const act of ["wheel", "touchstart", "pointerdown", "keydown"]) listen(window, act, stop, { once: true });
 }
 
 let removeWayBack = () => {};

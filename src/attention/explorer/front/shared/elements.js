@@ -134,8 +134,10 @@ function logTicks(low, high, count) {
 }
 
 /** The marks of an axis. @returns {{value: number, label: string}[]} */
-const marksOf = ([low, high], scale, count) =>
-  scale === "log" ? logTicks(low, high, count + 2) : ticks(low, high, count).map((value) => ({ value, label: told(value) }));
+function marksOf([low, high], scale, count) {
+  if (scale === "log") return logTicks(low, high, count + 2);
+  return ticks(low, high, count).map((value) => ({ value, label: told(value) }));
+}
 
 /**
  * Watch an element's width, and call with it at once when it changes: to ask for it costs a layout of the whole page.
