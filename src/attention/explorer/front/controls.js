@@ -12,8 +12,6 @@ const nameOf = ({ label }) => make("span", { class: "name" }, label);
 function rangeControl(spec, { moved, held, endDrag }) {
   const input = make("input", { type: "range", min: spec.min, max: spec.max, step: spec.step });
   const output = make("output");
-  const said = { class: "play", "aria-label": `Play ${spec.label}`, "aria-pressed": "false" };
-  const play = makeButton(said, () => (timer === null ? start() : stop()));
   const last = spec.states.length - 1;
   const index = () => clamp(Math.round((Number(input.value) - spec.min) / spec.step), 0, last);
   const inSegments = last > 0 && last < MOST_SEGMENTS && spec.labels.every((label) => label.length <= 4);
@@ -21,10 +19,10 @@ function rangeControl(spec, { moved, held, endDrag }) {
   const segments = make("span", { class: "segments", "aria-hidden": "true" }, ...words);
   const track = make("span", { class: "track" }, input, ...(inSegments ? [segments] : []));
   const label = make("label", {}, nameOf(spec), track, output);
-  const element = make("div", { class: "control" }, label, play);
+  const player = makePlayer(spec.label, last, { index, moved });
+  const element = make("div", { class: "control" }, label, player.button);
   element.dataset.look = inSegments ? "segments" : last < MOST_TICKS ? "ticks" : "track";
   setStyle(element, "--steps", String(last || 1));
-  let timer = null;
   let isHeld = false; // by a finger, which it then follows freely
 
   function show(at) {
@@ -39,22 +37,8 @@ function rangeControl(spec, { moved, held, endDrag }) {
     input.setAttribute("aria-valuetext", spec.labels[at]);
     setText(output, labelled(spec.labels[at]));
   }
-  function stop() {
-    clearInterval(timer);
-    timer = null;
-    play.setAttribute("aria-pressed", "false");
-  }
-  function start() {
-    const pause = clamp(4000 / (last || 1), 60, 700);
-    if (index() === last) moved(0);
-    timer = setInterval(() => {
-      if (index() < last) moved(index() + 1, pause);
-      if (index() >= last) stop();
-    }, still.matches ? Math.max(pause, 700) : pause);
-    play.setAttribute("aria-pressed", "true");
-  }
   listen(input, "input", () => {
-    stop();
+    player.stop();
     if (!isHeld) return moved(index());
     const part = clamp((Number(input.value) - spec.min) / spec.step, 0, last);
     setStyle(element, "--at", String(last ? part / last : 0));
@@ -73,21 +57,7 @@ function rangeControl(spec, { moved, held, endDrag }) {
     endDrag();
   };
   for (const end of ["pointerup", "pointercancel", "change", "blur"]) listen(input, end, drop);
-  return { element, show, stop, start };
-}
-
-/** Play a slider once, when the figure first comes to the middle of the screen, unless a hand is there before. */
-function playWhenSeen(el, control) {
-  const play = ([{ isIntersecting }]) => {
-    if (!isIntersecting) return;
-    stop();
-    control.start();
-  };
-  const seen = new IntersectionObserver(play, { rootMargin: "-30% 0px" });
-  const stop = () => seen.disconnect();
-  for (const touched of ["pointerdown", "keydown"]) listen(el, touched, stop, { once: true });
-  if (!matchMedia("print, (prefers-reduced-motion: reduce)").matches) seen.observe(el);
-  return stop;
+  return { element, show, ...player };
 }
 
 function selectControl(spec, { moved }) {

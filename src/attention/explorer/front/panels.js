@@ -93,8 +93,8 @@ function shareLegend(members) {
 }
 
 /**
- * The panels in rows that flow: each asks for a width, and takes its share of what is left. A group of small ones is one
- * cell; bars that follow a picture stand in one column beside it.
+ * The panels in rows that flow: each asks for a width, and takes its share of what is left. A group of small ones is
+ * one cell; bars that follow a picture stand in one column beside it.
  * @param {PanelData[]} data @param {any[]} panels @returns {HTMLElement[]}
  */
 function arranged(data, panels) {

@@ -128,7 +128,8 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
 
   /** The guess belongs to the state that was asked about, and is seen there alone. */
   function moved() {
-    el.toggleAttribute("data-elsewhere", Object.keys(spec.state).some((name) => spec.state[name] !== store.state[name]));
+    const isElsewhere = Object.entries(spec.state).some(([name, value]) => value !== store.state[name]);
+    el.toggleAttribute("data-elsewhere", isElsewhere);
   }
 
   /** A link that leads to a state lifts the veil, as its text has told what to look at; its question waits. */
@@ -156,7 +157,7 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
   };
 }
 
-/** What a reader guessed stays in the reader's browser, where that keeps anything, for as long as the question stays. */
+/** What a reader guessed stays in the browser, where that keeps anything, for as long as the question stays. */
 function makeMemory(place, question, fits) {
   function attempt(act) {
     try {

@@ -13,10 +13,10 @@ const UNSAID = "details, #exercises, .attention-explorer, .toctree-wrapper, .cel
 const SENTENCE = /(\S+\s+){3}.*[.?!]$/s; // in bold, it has four words and an end
 
 /**
+ * A `part` of the page is shown as `el`, itself if it is a figure. `size` is how much larger than on the page, 0 while
+ * it is not shown; `lay` sets panels anew that measure their words; `step` moves its slider; `turn` asks or answers.
  * @typedef {{el: HTMLElement, part: Element, size: number, lay: () => void, step?: (by: number) => void,
- *            turn?: () => void}} Slide  `part` of the page is shown as `el`, itself if it is a figure; `size` is how much
- *          larger than on the page, 0 while it is not shown; `lay` sets the panels that measure their words anew; `step`
- *          moves its slider; `turn` asks its question, or answers it
+ *            turn?: () => void}} Slide
  */
 
 /** @type {Slide | null} */
@@ -67,11 +67,12 @@ function begin(slide, asked) {
   if (document.querySelector(".big")) return;
   back = { x: scrollX, y: scrollY, focus: document.activeElement };
   const begun = () => show(slide);
-  if (asked && document.documentElement.requestFullscreen) document.documentElement.requestFullscreen().then(begun, begun);
+  const root = document.documentElement;
+  if (asked && root.requestFullscreen) root.requestFullscreen().then(begun, begun);
   else begun();
 }
 
-/** A figure stays where it is in the page, which keeps its place, and is drawn above everything. @param {Slide} slide */
+/** A figure stays where it is in the page, which keeps its place, and is drawn above all. @param {Slide} slide */
 function show(slide) {
   shown = slide;
   const { el, part } = slide;

@@ -92,7 +92,7 @@ function shade(color, strength) {
   return shades.get(name);
 }
 
-/** A colour of the stylesheet, as red, green and blue in a light and in a dark page: asked for once, as that is dear. */
+/** A colour of the stylesheet, as red, green and blue in a light and a dark page: asked for once, as that is dear. */
 const palette = (name) => (colors[name] ??= colorsOf(name));
 const colors = {};
 function colorsOf(name) {
