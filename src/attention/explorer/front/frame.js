@@ -13,36 +13,12 @@ function build(el, payload, given, save) {
   const error = make("p", { class: "error", role: "alert", hidden: "" });
   const before = make("span", { class: "pinned", role: "status" });
   const tools = make("p", { class: "tools" });
+  const isVeiled = () => "veiled" in el.dataset;
   const glide = makeGlide(el, store.at, () => panels.draw());
-  const panels = makePanels(store, readout, { isVeiled, act, follow, drop, scale: () => presentation.scale() || 1 });
-  const controls = makeControls(store, { act, follow, drop });
-  const speech = makeSpeech(store, panels);
-
-  function isVeiled() {
-    return "veiled" in el.dataset;
-  }
-
-  /** Set some controls, as a reader does; the picture takes so long to get there. @param {Object<string, any>} some */
-  function act(some, time = 0, drawn = undefined) {
-    if (isVeiled()) return;
-    const from = store.at.drawn ?? [...store.at];
-    store.set(some, drawn);
-    if (time) glide.start(from, time);
-    store.save();
-    speech.say(Object.keys(some));
-  }
-
-  /** Draw where a hand holds the controls, between two states; the state is the nearest. @param {number[]} places */
-  function follow(places) {
-    const moved = store.controls.filter((_, i) => Math.round(places[i]) !== store.at[i]);
-    const state = (spec) => spec.states[Math.round(places[store.axis(spec.name)])];
-    if (moved.length) act(Object.fromEntries(moved.map((spec) => [spec.name, state(spec)])), 0, places);
-    else glide.hold(places);
-  }
-
-  function drop() {
-    glide.start(store.at.drawn ?? [...store.at], GLIDE);
-  }
+  const speech = makeSpeech(store, () => panels.all());
+  const acts = makeActs(store, glide, speech, isVeiled);
+  const panels = makePanels(store, readout, { ...acts, isVeiled, scale: () => presentation.scale() || 1 });
+  const controls = makeControls(store, acts);
 
   /** Keep the state that a question starts from in sight, or none. @param {Object<string, any> | null} state */
   function compare(state, asked = -1) {
@@ -54,15 +30,7 @@ function build(el, payload, given, save) {
 
   function reset() {
     compare(null);
-    act({ ...store.beginning });
-  }
-
-  /** Go on by so many states of the first slider, or of the first control where there is no slider. */
-  function step(by) {
-    const i = Math.max(0, store.controls.findIndex(({ kind }) => kind === "range"));
-    const { name, states } = store.controls[i];
-    const next = states[store.at[i] + by];
-    if (next !== undefined) act({ [name]: next }, GLIDE);
+    acts.act({ ...store.beginning });
   }
 
   /** Set controls by the labels that a link has; those that moved flash. @param {Object<string, string>} labels */
@@ -70,7 +38,7 @@ function build(el, payload, given, save) {
     const from = [...store.at];
     prediction?.lift();
     stopPlaying();
-    act(store.named(labels), GLIDE);
+    acts.act(store.named(labels), GLIDE);
     from.forEach((place, i) => place !== store.at[i] && flash(controls.all[i].element));
   }
 
@@ -93,7 +61,7 @@ function build(el, payload, given, save) {
   const question = { store, panels, controls: controls.element, compare };
   const prediction = payload.predict ? buildPrediction(el, payload.predict, question) : null;
   const hasControls = store.controls.length > 0;
-  const moves = { step: hasControls ? step : null, turn: prediction?.turn, lay: panels.lay };
+  const moves = { step: hasControls ? acts.step : null, turn: prediction?.turn, lay: panels.lay };
   const presentation = makePresentation(el, moves);
   store.subscribe(glide.stop);
   store.subscribe(panels.draw);

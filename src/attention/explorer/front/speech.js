@@ -3,6 +3,7 @@
 
 const SPOKEN_AFTER = 600; // milliseconds without a further step
 
+/** @param {any} store @param {() => any[]} panels */
 function makeSpeech(store, panels) {
   const element = make("p", { class: "spoken", role: "status" });
   let waiting = 0;
@@ -12,7 +13,7 @@ function makeSpeech(store, panels) {
     clearTimeout(waiting);
     waiting = setTimeout(() => {
       const moved = names.map(store.axis).map((i) => `${store.controls[i].label} ${store.text(i)}`);
-      const found = panels.all().map((panel) => {
+      const found = panels().map((panel) => {
         const caption = panel.element.querySelector("caption, figcaption")?.textContent ?? "";
         return [caption, panel.summary?.()].filter(Boolean).join(": ");
       });
