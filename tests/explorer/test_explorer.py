@@ -287,10 +287,7 @@ def test_the_payload_is_json_that_a_browser_reads(values):
     json.dumps(both.widget.payload, allow_nan=False)
 
 
-@pytest.mark.parametrize(
-    "tokens",
-    [["the", "cat", "sat", "on"] * 4, ["注意力", "🍎", "…", "<b>"] * 4],
-)
+@pytest.mark.parametrize("tokens", [["the", "cat", "sat", "on"] * 4, ["注意力", "🍎", "…", "<b>"] * 4])
 def test_eighty_states_of_a_16_by_16_heatmap_stay_small(tokens):
     query, key = torch.randn(2, 16, 8)
 

@@ -215,11 +215,7 @@ class Explorer:
     def _repr_mimebundle_(self, **_) -> dict[str, Any]:
         # A wrapper, not a widget: ipywidgets 7, which Colab has, ignores a widget's own bundle.
         view = {"version_major": 2, "version_minor": 0, "model_id": self._widget.model_id}
-        return {
-            "application/vnd.jupyter.widget-view+json": view,
-            "text/html": self._page(),
-            "text/plain": repr(self),
-        }
+        return {"application/vnd.jupyter.widget-view+json": view, "text/html": self._page(), "text/plain": repr(self)}
 
     def __repr__(self) -> str:
         controls = self._controls.values()
