@@ -300,7 +300,7 @@ def test_an_answer_brings_its_verdict_into_sight_and_its_panel_where_there_is_ro
     """The panel that was asked about stands below a tall one."""
 
     def below(heat=1.0):
-        return [heatmap(torch.full((14, 40), heat)), in_bars(heat)]
+        return [heatmap(torch.full((14, 10), heat)), in_bars(heat)]
 
     ask = choice("Who leads?", NAMES, leader, panel=1, **HOT)
     space = '<p style="height: 400px">text</p>'

@@ -118,6 +118,6 @@ function arranged(data, panels) {
 
 /** The width that a panel asks for, in rem. */
 function widthOf({ wide, columns, slim }) {
-  if (wide) return 99;
+  if (wide || columns > 9) return 99;
   return columns ? Math.max(4.5 + 2 * columns, 13) : slim ? 13 : 16;
 }
