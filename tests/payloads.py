@@ -42,24 +42,11 @@ def unpack(field, counts, state):
     if "items" in field:
         return field["items"][place]
     size = math.prod(field["shape"])
-    cells = slice(place * size, (place + 1) * size)
-    if "bits" in field:
-        found = bits(field["bits"])[cells]
-    elif "zeros" in field:
-        kept = iter(numbers(field))
-        found = [0.0 if zero else next(kept) for zero in bits(field["zeros"])[: cells.stop]][cells]
-    else:
-        found = numbers(field)[cells]
-    return np.array(found).reshape(field["shape"])
+    return np.array(numbers(field)[place * size : (place + 1) * size]).reshape(field["shape"])
 
 
 def numbers(field):
     kind, data = field["numbers"].split(":")
     data = base64.b64decode(data)
-    letter, size = {"f4": ("f", 4), "f8": ("d", 8)}[kind]
+    letter, size = {"f2": ("e", 2), "f4": ("f", 4), "f8": ("d", 8), "u1": ("?", 1)}[kind]
     return struct.unpack(f"<{len(data) // size}{letter}", data)
-
-
-def bits(text):
-    """The bits of each byte, the lowest first."""
-    return [bool(byte >> place & 1) for byte in base64.b64decode(text) for place in range(8)]

@@ -145,15 +145,6 @@ def test_buttons_set_the_list_that_stays_for_keys(show):
     assert page.locator(".pills").get_attribute("aria-hidden") == "true"
 
 
-def test_words_that_are_asked_are_no_queries_themselves(show):
-    page = show(asking())
-    page.locator(".token").nth(3).click()
-    assert page.locator(".tokens figcaption").inner_text() == "when: Ann"
-    assert page.locator("[role=option]").count() == 0
-    values = page.locator(".token").evaluate_all("all => all.map((token) => Number(token.dataset.value))")
-    np.testing.assert_allclose(values, (4 * torch.eye(3, 5)).softmax(dim=1)[0], rtol=1e-6)
-
-
 # ------------------------------------------------------------------------------------------------ a figure that plays
 
 FAR = '<div style="height: 3000px"></div>'

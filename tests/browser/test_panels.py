@@ -8,7 +8,7 @@ import pytest
 import torch
 from ipywidgets import SelectionSlider
 
-from attention.explorer import Box, bars, curves, diagram, explore, heatmap, plane
+from attention.explorer import bars, curves, diagram, explore, heatmap, plane
 from panel_examples import FOLDERS, example
 
 STEPS = [1, 3, 10, 30, 100, 300, 1000]
@@ -30,21 +30,14 @@ def fading():
     return explore(fade, name="fade", step=SelectionSlider(options=STEPS, value=10))
 
 
-def drag(page, grip, to, touch=False):
-    """Take a handle by its middle and bring it to a place; the place where it was."""
+def drag(page, grip, to):
+    """Take a handle by its middle and bring it to a place."""
     box = grip.bounding_box()
     start = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    if touch:
-        session = page.context.new_cdp_session(page)
-        for kind, at in (("touchStart", [start]), ("touchMove", [to(*start)]), ("touchEnd", [])):
-            points = [{"x": x, "y": y} for x, y in at]
-            session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-    else:
-        page.mouse.move(*start)
-        page.mouse.down()
-        page.mouse.move(*to(*start), steps=5)
-        page.mouse.up()
-    return start
+    page.mouse.move(*start)
+    page.mouse.down()
+    page.mouse.move(*to(*start), steps=5)
+    page.mouse.up()
 
 
 def ticks(page, axis):
@@ -67,11 +60,10 @@ def test_each_kind_is_drawn_from_its_folder(show, kind):
 # ------------------------------------------------------------------------------------------------ handles
 
 
-@pytest.mark.parametrize("touch", [False, True])
-def test_a_moment_is_dragged_along_the_axis_to_the_nearest_state(show, touch):
-    page = show(fading(), width=390 if touch else 1280, has_touch=touch)
+def test_a_moment_is_dragged_along_the_axis_to_the_nearest_state(show):
+    page = show(fading())
     decade = ticks(page, "x")[100] - ticks(page, "x")[10]
-    drag(page, page.locator(".grip"), lambda x, y: (x + 0.9 * decade, y + 30), touch)
+    drag(page, page.locator(".grip"), lambda x, y: (x + 0.9 * decade, y + 30))
     assert page.locator("output").inner_text() == "100"
     assert float(page.locator(".bars td").get_attribute("data-value")) == pytest.approx(0.01)
     page.wait_for_function("!document.querySelector('.gliding')")
@@ -95,19 +87,6 @@ def test_a_point_of_curves_is_a_handle(show):
     assert page.locator("output").inner_text() == "3"
 
 
-def test_a_point_of_a_plane_moves_two_controls(show):
-    def picture(x=0, y=0):
-        return plane({}, points={"new": [x, y], "old": [3, 3]}, handle=("new", ["x", "y"]), axes=("x", "y"))
-
-    page = show(explore(picture, x=(0, 4), y=(0, 4)))
-    places = page.locator(".plane path.points").evaluate_all(
-        "all => all.map(p => p.getAttribute('d').match(/[\\d.]+/g).slice(0, 2).map(Number))"
-    )
-    unit = (places[1][0] - places[0][0]) / 3
-    drag(page, page.locator(".grip"), lambda x, y: (x + 2.2 * unit, y - 0.8 * unit))
-    assert page.locator("output").all_inner_texts() == ["2", "1"]
-
-
 def test_the_end_of_a_bar_is_a_handle_and_may_lie_below_zero(show):
     def picture(apple=2.0, banana=-1.0):
         return bars([apple, banana], NAMES[:2], limits=(-4, 4), handle=[(name, name) for name in NAMES[:2]])
@@ -118,15 +97,6 @@ def test_the_end_of_a_bar_is_a_handle_and_may_lie_below_zero(show):
     drag(page, knobs.nth(0), lambda x, y: (x - 5.2 * room / 8, y))
     drag(page, knobs.nth(1), lambda x, y: (x + 1.9 * room / 8, y))
     assert page.locator("output").all_inner_texts() == ["−3", "1"]
-
-
-@pytest.mark.parametrize("touch", [False, True])
-def test_handles_are_large_enough_for_their_pointer(show, touch):
-    both = explore(lambda t: bars([t], ["a"], handle=("a", "t")), t=(1, 4))
-    page = show(fading(), both, has_touch=touch, is_mobile=touch, width=390 if touch else 1280)
-    least = 44 if touch else 24
-    assert page.locator(".grip:not(.knob)").bounding_box()["width"] >= least
-    assert page.locator(".knob").bounding_box()["width"] >= least
 
 
 def test_a_cell_sets_its_row_and_its_column_by_tap_and_by_key(show):
@@ -264,14 +234,3 @@ def test_arrows_go_round_boxes_and_labels_lie_free(show, width):
     page = show(explore(chain), width=width)
     assert page.evaluate(STRUCK) == []
     assert page.locator(".operation text").first.text_content() == "Wq"
-
-
-def test_a_diagram_s_words_are_read_on_a_phone(show):
-    names = [f"part {number}" for number in range(6)]
-    boxes = {name: (name, "residual stream") for name in names}
-    page = show(
-        explore(lambda: diagram([names], [], boxes={name: Box(*words) for name, words in boxes.items()})), width=360
-    )
-    svg = page.locator(".diagram svg")
-    scale = svg.bounding_box()["width"] / float(svg.get_attribute("viewBox").split()[2])
-    assert 12 * scale >= 10

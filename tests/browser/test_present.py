@@ -144,7 +144,7 @@ def test_p_answers_the_question_and_asks_it_again(show):
 def test_figures_of_a_page_are_one_sequence_and_the_page_stays(show):
     page = show(TALL, figure(), TALL, still(), TALL)
     page.evaluate("scrollTo(0, 700)")
-    page.evaluate("document.querySelector('attention-explorer').present.begin(false)")
+    page.evaluate("document.querySelector('attention-explorer').present()")
     assert page.locator(".big .remote b").inner_text() == "1 / 2"
     page.keyboard.press("PageUp")
     page.keyboard.press("PageDown")
@@ -245,14 +245,6 @@ ARTICLE = """<article class="bd-article"><section><h1>1. A title<a class="header
     <details><h3>Folded</h3></details><section id="exercises"><h2>Exercises</h2></section></section></article>"""
 
 
-def lecture(show):
-    page = show(ARTICLE, figure())
-    page.set_viewport_size(SCREEN)
-    page.goto(page.url + "?present")
-    page.wait_for_selector(".big")
-    return page
-
-
 def test_sentences_formulas_lists_tables_and_code_are_shown_one_after_another(show):
     rest = """<h2>A section</h2><ul><li>one</li><li>two</li></ul><table><tr><td>a cell</td></tr></table>
         <div class="cell_input"><pre>code()</pre></div></section></article>"""
@@ -269,19 +261,3 @@ def test_sentences_formulas_lists_tables_and_code_are_shown_one_after_another(sh
     assert page.locator(".big .remote b").inner_text() == "7 / 7"
     page.keyboard.press("Escape")
     assert "present" not in page.url
-
-
-def test_on_a_figure_arrows_to_the_sides_move_its_slider_and_those_up_and_down_go_on(show):
-    page = lecture(show)
-    for _ in range(3):
-        page.keyboard.press("ArrowDown")
-    page.keyboard.press("ArrowRight")
-    assert page.locator(".big output").inner_text() == "1"
-    page.keyboard.press("ArrowUp")
-    assert page.locator(".big.sheet svg").count() == 1
-    page.keyboard.press("ArrowLeft")
-    assert "Why" in page.locator(".big.sheet").inner_text()
-    page.keyboard.press("Escape")
-    assert page.locator(".sheet").count() == page.locator(".big").count() == 0
-    page.keyboard.press("ArrowDown")
-    assert page.locator(".big").count() == 0

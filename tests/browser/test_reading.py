@@ -223,10 +223,7 @@ IN_WINDOW = """(part) => { const {top, bottom} = part.getBoundingClientRect();
     return top >= 48 && bottom <= innerHeight; }"""
 
 
-@pytest.mark.parametrize(
-    ("chapter", "figure"),
-    [("02-scores", "turn"), ("04-softmax", "gap")],
-)
+@pytest.mark.parametrize(("chapter", "figure"), [("02-scores", "turn"), ("04-softmax", "gap")])
 def test_a_question_that_a_link_set_aside_is_in_reach_beside_the_link(visit, origins, chapter, figure):
     page = visit(f"{origins['disk']}/book/{chapter}.html").page
     page.set_viewport_size(LAPTOP)

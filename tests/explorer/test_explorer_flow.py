@@ -4,12 +4,12 @@ import re
 
 import pytest
 import torch
-from ipywidgets import Dropdown, SelectionSlider, ToggleButtons
+from ipywidgets import Dropdown, ToggleButtons
 from numpy.testing import assert_allclose, assert_array_equal
 
 from attention import attention_weights, causal_mask
 from attention.course.one_pass import STEPS, one_pass
-from attention.explorer import Station, bars, choice, explore, flow, tokens
+from attention.explorer import Station, bars, choice, explore, flow
 
 WORDS = ["Ann", "met", "Bob"]
 X = torch.tensor([[1.0, 0.0], [0.0, 0.0], [1.0, 2.0]])
@@ -143,12 +143,6 @@ def test_toggle_buttons_are_a_list_that_is_drawn_as_buttons():
     assert buttons == dropdown | {"look": "buttons"}
 
 
-def test_a_slider_that_plays_is_named():
-    explorer = explore(lambda step: bars([step]), play="step", step=(0, 3))
-    assert explorer.widget.payload["play"] == "step"
-    assert "play" not in explore(lambda step: bars([step]), step=(0, 3)).widget.payload
-
-
 def test_only_a_slider_plays_and_no_answer_is_given_away():
     with pytest.raises(ValueError, match="play must name a slider, found 'on'; there is size"):
         explore(lambda on, size: bars([size * on]), play="on", on=False, size=(0, 3))
@@ -157,22 +151,3 @@ def test_only_a_slider_plays_and_no_answer_is_given_away():
     question = choice("Is it larger?", ["yes", "no"], lambda panel: int(panel.numbers["values"][0] < 2))
     with pytest.raises(ValueError, match="play='size' would tell the answer of predict"):
         explore(lambda size: bars([size]), play="size", predict=question, size=(0, 3))
-
-
-def test_a_question_may_be_asked_by_buttons():
-    def ask(question="when"):
-        return tokens(torch.eye(2, 3), ["when", "who"], WORDS, rows=1, chosen=["when", "who"].index(question))
-
-    explorer = explore(ask, question=ToggleButtons(options=["when", "who"]))
-    explorer.state = {"question": "who"}
-    assert explorer.state == {"question": "who"}
-
-
-def test_steps_of_one_pass_are_a_slider_s():
-    def walk(step="output", word="met"):
-        names = {"control": "step", "query_control": "word"}
-        return one_pass(X, W, W, W, WORDS, step=step, query=word, **names)
-
-    explorer = explore(walk, step=SelectionSlider(options=STEPS, value="output"), word=WORDS)
-    assert explorer.state == {"step": "output", "word": "met"}
-    assert len(repr(explorer.widget.payload)) < 8000

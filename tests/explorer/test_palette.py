@@ -62,10 +62,6 @@ def test_plots_use_the_palette():
     assert cycle == [COLORS[role][0] for role in ("weights", "query", "key", "value", "muted")]
 
 
-def test_the_palette_is_whole():
-    assert {*ROLES, "ink", "muted", "paper", "raised", "line"} <= set(COLORS)
-
-
 def contrast(one, other):
     """The contrast of WCAG 2, from 1 to 21."""
     return Color(one).contrast(other, method="wcag21")
@@ -115,9 +111,3 @@ def test_the_page_on_notation_says_how_far_they_are_apart(palette):
     ]
     said = re.search(r"differ by at least ([\d.]+)", (ROOT / "book" / "notation.md").read_text(encoding="utf-8"))[1]
     assert round(min(found), 1) == float(said)
-
-
-def test_light_and_dark_stand_in_the_palette_alone():
-    """Where the fallback for browsers without light-dark() is made from."""
-    styles = [*(ROOT / "src").rglob("*.css"), *(ROOT / "book" / "_front").glob("*.css")]
-    assert [path.name for path in styles if "light-dark(" in path.read_text(encoding="utf-8")] == ["palette.css"]

@@ -130,18 +130,17 @@ def _field(
 ) -> Iterator[str]:
     """What a panel has under a name, in every state."""
     first, second = _unpacked(old, counts), _unpacked(new, counts)
-    if old.get("shape") != new.get("shape") or ("bits" in old) != ("bits" in new):
+    if old.get("shape") != new.get("shape") or first.dtype != second.dtype:
         yield "another shape"
     elif "items" in old:
         pairs = {(json.dumps(one), json.dumps(other)) for one, other in np.broadcast(first, second)}
         for pair in pairs:
             yield from _words(*map(json.loads, pair))
-    elif "bits" in old:
+    elif first.dtype == bool:
         if (first != second).any():
             yield "another mask"
     else:
-        step = 1.01 * abs(np.subtract(*old["scale"])) / 254 if "scale" in old else 0.0
-        yield from _apart(first, second, *_scale(name, panel), step)
+        yield from _apart(first, second, *_scale(name, panel))
 
 
 def _words(old: Any, new: Any) -> Iterator[str]:
@@ -163,15 +162,15 @@ def _words(old: Any, new: Any) -> Iterator[str]:
 
 
 def _apart(
-    first: np.ndarray, second: np.ndarray, low: np.ndarray, high: np.ndarray, log: bool = False, step: float = 0.0
+    first: np.ndarray, second: np.ndarray, low: np.ndarray, high: np.ndarray, log: bool = False
 ) -> Iterator[str]:
-    """Where numbers are further apart than a step, and than a share of a scale, or of the way to it from far off."""
+    """Where numbers are further apart than a share of a scale, or of the way to it from far off."""
     with np.errstate(all="ignore"):
         if log:
             first, second, low, high = np.log(first), np.log(second), np.log(low), np.log(high)
         off = np.minimum(*(np.maximum(low - each, each - high) for each in (first, second)))
         most = SHARE * np.maximum(high - low, np.where(np.isfinite(off), off, 0))
-        near = np.abs(first - second) <= np.maximum(most, step)
+        near = np.abs(first - second) <= most
     different = ~(near | (first == second) | (np.isnan(first) & np.isnan(second)))
     if different.any():
         one, other = (np.broadcast_to(each, different.shape)[different] for each in (first, second))
@@ -215,24 +214,9 @@ def _unpacked(field: dict[str, Any], counts: list[int]) -> np.ndarray:
         found = np.empty(len(field["items"]), dtype=object)
         found[:] = field["items"]
         return found.reshape(states)
-    shape = [*states, *field["shape"]]
-    size = int(np.prod(shape))
-    if "bits" in field:
-        return np.unpackbits(_bytes(field["bits"]), bitorder="little")[:size].astype(bool).reshape(shape)
     kind, _, packed = field["numbers"].partition(":")
-    found = np.frombuffer(_bytes(packed), f"<{kind}").astype(float)
-    if kind == "u1":
-        low, high = field["scale"]
-        found = low + found / 254 * (high - low)
-    if "zeros" in field:
-        zeros = np.unpackbits(_bytes(field["zeros"]), bitorder="little")[:size] == 1
-        found, kept = np.zeros(size), found
-        found[~zeros] = kept
-    return found.reshape(shape)
-
-
-def _bytes(text: str) -> np.ndarray:
-    return np.frombuffer(base64.b64decode(text), "u1")
+    found = np.frombuffer(base64.b64decode(packed), f"<{kind}").reshape([*states, *field["shape"]])
+    return found.astype(bool if kind == "u1" else float)
 
 
 def _plot(reference: str, output: str) -> Iterator[str]:

@@ -57,19 +57,11 @@ class Control:
 
     def payload(self) -> dict[str, Any]:
         """The control as the front end reads it."""
-        low, high, step = self.range or (None, None, None)
-        bounds = {"min": low, "max": high, "step": step} if self.range else {}
+        fields = ("name", "label", "kind", "states", "labels", "initial")
+        said = {name: list(found) if isinstance(found := getattr(self, name), tuple) else found for name in fields}
+        bounds = dict(zip(("min", "max", "step"), self.range or (), strict=False))
         look = {"look": self.look} if self.look else {}
-        return {
-            "name": self.name,
-            "label": self.label,
-            "kind": self.kind,
-            "states": list(self.states),
-            "labels": list(self.labels),
-            "initial": self.initial,
-            **bounds,
-            **look,
-        }
+        return said | bounds | look
 
 
 def make_control(name: str, abbreviation: Any, default: Any) -> Control:

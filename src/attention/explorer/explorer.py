@@ -97,8 +97,7 @@ class Explorer:
         self._headed = headed
         self._predict = predict
         self._printed = [self._whole(state) for state in printed]
-        state = {control.name: control.states[control.initial] for control in controls}
-        self._widget = ExplorerWidget(self._checked, payload=self._payload(), state=state)
+        self._widget = ExplorerWidget(self._checked, payload=self._payload(), state=self._beginning())
         self._widget.observe(self._compute, names="state")
 
     @property
@@ -129,12 +128,15 @@ class Explorer:
             raise ValueError(f"there is no control {unknown[0]!r}; there is {', '.join(self._controls)}")
         return {name: control.read(state[name]) for name, control in self._controls.items() if name in state}
 
+    def _beginning(self) -> dict[str, Any]:
+        """Where the controls begin."""
+        return {control.name: control.states[control.initial] for control in self._controls.values()}
+
     def _whole(self, state: dict[str, Any]) -> dict[str, Any]:
         """A state that was computed, with the controls that it does not name where they begin."""
         if not isinstance(state, dict):
             raise TypeError(f"print must be a dict, control → value, or a list of them, found {state!r}")
-        whole = {control.name: control.states[control.initial] for control in self._controls.values()}
-        whole |= self._checked(state)
+        whole = self._beginning() | self._checked(state)
         for name, value in whole.items():
             self._controls[name].position(value)  # raises, also for a text that was not offered
         return whole
@@ -142,11 +144,8 @@ class Explorer:
     def _compute(self, change: dict[str, Any]) -> None:
         """Compute all states anew for a text that none has; what goes wrong is shown, and the old figure stays."""
         before = dict(self._controls)
-        self._controls |= {
-            name: self._with_text(name, change["new"][name])
-            for name, control in before.items()
-            if control.kind == "text"
-        }
+        texts = [name for name, control in before.items() if control.kind == "text"]
+        self._controls |= {name: self._with_text(name, change["new"][name]) for name in texts}
         self._widget.error = ""
         if self._controls == before:
             return
@@ -179,23 +178,20 @@ class Explorer:
 
     def _converted(self, **values: Any) -> Any:
         """What the function returns, with a text turned into what its box holds."""
-        converted = {
-            name: self._controls[name].convert(value) if self._controls[name].kind == "text" else value
-            for name, value in values.items()
-        }
-        return self._function(**converted)
+        for name, control in self._controls.items():
+            if control.kind == "text":
+                values[name] = control.convert(values[name])
+        return self._function(**values)
 
     def _question(self, states: list[list[Panel]], packed: list[dict[str, Any]]) -> dict[str, Any]:
         """The prediction as the front end reads it, if there is one."""
         if self._predict is None:
             return {}
         check_prediction(self._predict, states)
-        controls = self._controls.values()
-        beginning = {control.name: control.states[control.initial] for control in controls}
-        state = beginning | self._checked(self._predict.at)
+        state = self._beginning() | self._checked(self._predict.at)
         place = 0
-        for control in controls:
-            place = place * len(control.values) + control.position(state[control.name])
+        for name, control in self._controls.items():
+            place = place * len(control.values) + control.position(state[name])
         limits = states[place][self._predict.panel].words.get("limits")
         fields = packed[self._predict.panel]["fields"]
         limits = limits or (fields["limits"]["items"][0] if "limits" in fields else None)
@@ -218,22 +214,13 @@ class Explorer:
 
     def _repr_mimebundle_(self, **_) -> dict[str, Any]:
         # A wrapper, not a widget: ipywidgets 7, which Colab has, ignores a widget's own bundle.
-        return {
-            "application/vnd.jupyter.widget-view+json": {
-                "version_major": 2,
-                "version_minor": 0,
-                "model_id": self._widget.model_id,
-            },
-            "text/html": self._page(),
-            "text/plain": repr(self),
-        }
+        view = {"version_major": 2, "version_minor": 0, "model_id": self._widget.model_id}
+        return {"application/vnd.jupyter.widget-view+json": view, "text/html": self._page(), "text/plain": repr(self)}
 
     def __repr__(self) -> str:
-        controls = ", ".join(
-            f"{control.name}={control.labels[control.initial]} of {len(control.labels)}"
-            for control in self._controls.values()
-        )
-        return f"Explorer({controls})"
+        controls = self._controls.values()
+        said = [f"{each.name}={each.labels[each.initial]} of {len(each.labels)}" for each in controls]
+        return f"Explorer({', '.join(said)})"
 
 
 def _check_play(play: str, controls: list[Control], predict: Prediction | None) -> None:

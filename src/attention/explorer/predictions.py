@@ -19,10 +19,10 @@ class Prediction:
     question: str
     kind: str
     answer: Callable[[Panel], Any]
+    tell: Callable[[Panel, Any, Sequence[float]], dict[str, Any]]  # from the limits, too: what this kind needs
     at: dict[str, Any]
     panel: int
     because: str
-    options: tuple[str, ...] = ()
     about: int | str = 0  # the number of a bar, the name of a line
     before: dict[str, Any] | None = None
 
@@ -34,15 +34,8 @@ class Prediction:
         """The question as the front end reads it, with the answer that these panels, those of ``state``, give."""
         panel = panels[self.panel]
         answer = self.answer(panel)
-        shared = {
-            "question": self.question,
-            "kind": self.kind,
-            "panel": self.panel,
-            "state": state,
-            "answer": answer,
-            "because": self.because,
-        }
-        return shared | _PAYLOADS[self.kind](self, panel, answer, limits)
+        asked = {"question": self.question, "kind": self.kind, "panel": self.panel, "state": state}
+        return asked | {"answer": answer, "because": self.because} | self.tell(panel, answer, limits)
 
 
 def choice(
@@ -85,7 +78,10 @@ def choice(
             raise ValueError(f"answer must be one of {', '.join(options)}, found {found!r}")
         return found
 
-    return Prediction(question, "option", named, dict(at or {}), panel, because, options, before=before)
+    def tell(shown: Panel, answer: str, limits) -> dict[str, Any]:
+        return {"options": list(options), "rows": shown.row_names(), "said": f"The answer is “{answer}”."}
+
+    return Prediction(question, "option", named, tell, dict(at or {}), panel, because, before=before)
 
 
 def cell(question: str, *, because: str = "", panel: int = 0, at: dict[str, Any] | None = None) -> Prediction:
@@ -109,7 +105,15 @@ def cell(question: str, *, because: str = "", panel: int = 0, at: dict[str, Any]
         values = values if shown.words["digits"] is None else np.round(values, shown.words["digits"])
         return np.argwhere(values == np.nanmax(values)).tolist()
 
-    return Prediction(question, "cell", largest, dict(at or {}), panel, because)
+    def tell(shown: Panel, answer: list[list[int]], limits) -> dict[str, Any]:
+        names = shown.cell_names()
+        row, column = answer[0]
+        value = _shown(shown.numbers["values"].reshape(len(names), -1)[row, column], shown)
+        verb = "is" if len(answer) == 1 else "are"
+        largest = " and ".join(names[row][column] for row, column in answer)
+        return {"cells": names, "said": f"The largest {verb} {largest}: {value}."}
+
+    return Prediction(question, "cell", largest, tell, dict(at or {}), panel, because)
 
 
 def marker(
@@ -131,7 +135,11 @@ def marker(
     def length(shown: Panel) -> float:
         return float(f"{shown.numbers['values'][bar]:.6g}")
 
-    return Prediction(question, "marker", length, dict(at or {}), panel, because, about=bar)
+    def tell(shown: Panel, answer: float, limits) -> dict[str, Any]:
+        said = f"It is {_shown(answer, shown)}."
+        return {"row": bar, "limits": list(limits), "digits": shown.words["digits"], "said": said}
+
+    return Prediction(question, "marker", length, tell, dict(at or {}), panel, because, bar)
 
 
 def sketch(
@@ -154,7 +162,16 @@ def sketch(
         y = shown.numbers[f"line_{shown.words['names'].index(line)}"][_places(shown)]
         return [float(f"{value:.4g}") if np.isfinite(value) else None for value in y]
 
-    return Prediction(question, "sketch", heights, dict(at or {}), panel, because, about=line)
+    def tell(shown: Panel, answer: list[float | None], limits) -> dict[str, Any]:
+        x = [float(f"{place:.6g}") for place in shown.numbers["x"][_places(shown)]]
+        axis = shown.words["axes"][0] or "x"
+        known = [index for index, y in enumerate(answer) if y is not None]
+        digits = max(0, math.ceil(2 - math.log10(limits[1] - limits[0])))  # a hundredth of the axis
+        ends = [f"{answer[index]:.{digits}f} at {axis} = {x[index]:.3g}" for index in (known[0], known[-1])]
+        said = f"It goes from {' to '.join(ends)}.".replace("-", "−")
+        return {"line": line, "x": x, "axis": axis, "limits": list(limits), "digits": digits, "said": said}
+
+    return Prediction(question, "sketch", heights, tell, dict(at or {}), panel, because, line)
 
 
 def check_prediction(prediction: Prediction, states: list[list[Panel]]) -> None:
@@ -185,37 +202,6 @@ def _check_line(name: str, panel: Panel) -> None:
         raise ValueError(f"predict is about the line {name!r}, which has no finite number")
     if len(panel.numbers["x"]) < 2 or not (np.diff(panel.numbers["x"]) > 0).all():
         raise ValueError("predict asks for a sketch: the x of its curves must be two or more, and rise")
-
-
-def _option_payload(asked: Prediction, panel: Panel, answer: str, limits) -> dict[str, Any]:
-    return {"options": list(asked.options), "rows": panel.row_names(), "said": f"The answer is “{answer}”."}
-
-
-def _cell_payload(asked: Prediction, panel: Panel, answer: list[list[int]], limits) -> dict[str, Any]:
-    names = panel.cell_names()
-    row, column = answer[0]
-    value = panel.numbers["values"].reshape(len(names), -1)[row, column]
-    largest = " and ".join(names[row][column] for row, column in answer)
-    verb = "is" if len(answer) == 1 else "are"
-    return {"cells": names, "said": f"The largest {verb} {largest}: {_shown(value, panel)}."}
-
-
-def _marker_payload(asked: Prediction, panel: Panel, answer: float, limits) -> dict[str, Any]:
-    said = f"It is {_shown(answer, panel)}."
-    return {"row": asked.about, "limits": list(limits), "digits": panel.words["digits"], "said": said}
-
-
-def _sketch_payload(asked: Prediction, panel: Panel, answer: list[float | None], limits) -> dict[str, Any]:
-    x = [float(f"{place:.6g}") for place in panel.numbers["x"][_places(panel)]]
-    axis = panel.words["axes"][0] or "x"
-    known = [index for index, y in enumerate(answer) if y is not None]
-    digits = max(0, math.ceil(2 - math.log10(limits[1] - limits[0])))  # a hundredth of the axis
-    ends = [f"{answer[index]:.{digits}f} at {axis} = {x[index]:.3g}" for index in (known[0], known[-1])]
-    said = f"It goes from {' to '.join(ends)}.".replace("-", "−")
-    return {"line": asked.about, "x": x, "axis": axis, "limits": list(limits), "digits": digits, "said": said}
-
-
-_PAYLOADS = {"option": _option_payload, "cell": _cell_payload, "marker": _marker_payload, "sketch": _sketch_payload}
 
 
 def _places(panel: Panel) -> np.ndarray:

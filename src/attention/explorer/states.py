@@ -16,7 +16,7 @@ from attention.explorer.panels import Panel
 MOST_STATES = 10_000
 MOST_BYTES = 300_000
 
-MANY = {"f2": 500, "u1": 20_000}  # numbers of a field that may be coarse, from which on it is
+MANY = 20_000  # numbers of a field, of which a panel may say that three digits are enough
 
 
 def compute(function: Callable, controls: Sequence[Control]) -> list[list[Panel]]:
@@ -148,7 +148,7 @@ def _sharing(panels: list[Panel], columns: list[list[Panel]]) -> list[Panel]:
 def _pack_panel(panels: list[Panel], sharing: list[Panel], controls: Sequence[Control]) -> dict[str, Any]:
     first, shared = panels[0], panels[0].scales(sharing)
     fields = {
-        name: _pack_numbers([panel.numbers[name] for panel in panels], controls, first.coarse.get(name.split("_")[0]))
+        name: _pack_numbers([panel.numbers[name] for panel in panels], controls, name in first.coarse)
         for name in first.numbers
     }
     words = [shared | {name: word for name, word in panel.words.items() if word is not None} for panel in panels]
@@ -160,9 +160,9 @@ def _pack_panel(panels: list[Panel], sharing: list[Panel], controls: Sequence[Co
     return {"kind": first.kind, "fields": fields, **group}
 
 
-def _pack_numbers(arrays: list[np.ndarray], controls: Sequence[Control], coarse: str | None = None) -> dict[str, Any]:
+def _pack_numbers(arrays: list[np.ndarray], controls: Sequence[Control], coarse: bool = False) -> dict[str, Any]:
     over, kept = _reduce(arrays, [array.tobytes() for array in arrays], controls)
-    return {"over": over, "shape": list(arrays[0].shape), **encode(np.stack(kept), coarse)}
+    return {"over": over, "shape": list(arrays[0].shape), "numbers": encode(np.stack(kept), coarse)}
 
 
 def _reduce(items: list, keys: list, controls: Sequence[Control]) -> tuple[list[int], list]:
@@ -173,62 +173,39 @@ def _reduce(items: list, keys: list, controls: Sequence[Control]) -> tuple[list[
     where = np.arange(len(items)).reshape(ids.shape)
     over = []
     for axis in range(ids.ndim):
-        first = [slice(None)] * ids.ndim
-        first[axis] = slice(0, 1)
-        if (ids == ids[tuple(first)]).all():
-            ids, where = ids[tuple(first)], where[tuple(first)]
+        first = ids.take([0], axis)
+        if (ids == first).all():
+            ids, where = first, where.take([0], axis)
         else:
             over.append(axis)
     return over, [items[index] for index in where.ravel()]
 
 
-def encode(array: np.ndarray, coarse: str | None = None) -> dict[str, Any]:
-    """Numbers as base64: float32 (``f4:``), or float64 (``f8:``) where float32 would lose a magnitude.
+def encode(array: np.ndarray, coarse: bool = False) -> str:
+    """An array as the name of its type and base64: ``f4`` for numbers, ``u1`` for truths.
 
-    A zero costs one bit, not a number: where there are many, as under a mask, they are marked in ``zeros``. Many
-    numbers that are only drawn may be coarser: float16 (``f2:``, three digits) or 254 steps of a scale (``u1:``, two
-    digits).
+    Numbers are ``f8`` where float32 would lose a magnitude, and many that may be coarse are ``f2``: three digits.
     """
-    flat = array.ravel()
-    if flat.dtype == bool:
-        return {"bits": _base64(np.packbits(flat, bitorder="little"))}
-    packed: dict[str, Any] = {}
-    with np.errstate(over="ignore", under="ignore"):
-        single = flat.astype("<f4")
-        half = flat.astype("<f2")
-    if coarse == "f2" and len(flat) > MANY["f2"] and np.isclose(half, flat, rtol=1e-3, equal_nan=True).all():
-        flat, name = half, "f2"
-    elif coarse == "u1" and len(flat) > MANY["u1"] and np.isfinite(flat).all():
-        low, high = min(float(flat.min()), 0.0), float(flat.max())
-        flat, name = np.rint(254 * (flat - low) / (high - low or 1)).astype("u1"), "u1"
-        packed["scale"] = [low, high]
+    if array.dtype == bool:
+        name = "u1"
     else:
-        kept = np.isclose(single.astype(np.float64), flat, rtol=1e-6, atol=0, equal_nan=True).all()
-        flat, name = (single, "f4") if kept else (flat.astype("<f8"), "f8")
-    zero = flat == 0
-    if packed.get("scale", [0.0])[0] == 0 and zero.sum() * flat.itemsize * 8 > len(flat):
-        packed["zeros"] = _base64(np.packbits(zero, bitorder="little"))
-        flat = flat[~zero]
-    return {"numbers": f"{name}:{_base64(flat)}", **packed}
-
-
-def _base64(array: np.ndarray) -> str:
-    return base64.b64encode(array.tobytes()).decode()
+        with np.errstate(over="ignore", under="ignore"):
+            halves, singles = array.astype("f2"), array.astype("f4")
+        is_enough = coarse and array.size > MANY and np.isclose(halves, array, rtol=1e-3, equal_nan=True).all()
+        is_kept = np.isclose(singles.astype("f8"), array, rtol=1e-6, atol=0, equal_nan=True).all()
+        name = "f2" if is_enough else "f4" if is_kept else "f8"
+    with np.errstate(over="ignore", under="ignore"):
+        return f"{name}:{base64.b64encode(array.astype(f'<{name}').tobytes()).decode()}"
 
 
 def _check_size(packed: list[dict[str, Any]], controls: Sequence[Control]) -> None:
-    sizes = [(_size(field), field["over"]) for panel in packed for field in panel["fields"].values()]
+    sizes = [(len(json.dumps(field)), field["over"]) for panel in packed for field in panel["fields"].values()]
     total = sum(size for size, _ in sizes) + sum(len(json.dumps(control.payload())) for control in controls)
     if total <= MOST_BYTES:
         return
     _, over = max(sizes, key=lambda size: size[0])
     advice = f"coarsen {_largest([controls[axis] for axis in over]).name}" if over else "draw fewer numbers"
     raise ValueError(f"the explorer needs {total / 1000:,.0f} kB, more than {MOST_BYTES / 1000:.0f} kB: {advice}")
-
-
-def _size(field: dict[str, Any]) -> int:
-    """How much a field counts, in bytes; weights in eight bits count half, as there is nothing left to coarsen."""
-    return len(json.dumps(field)) // (2 if "scale" in field else 1)
 
 
 def _largest(controls: Sequence[Control]) -> Control:

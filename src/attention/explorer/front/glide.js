@@ -3,15 +3,13 @@
 
 const GLIDE = 160; // milliseconds
 
-/**
- * @param {HTMLElement} el the explorer @param {Places} at where its controls stand @param {() => void} draw
- */
+/** @param {HTMLElement} el the explorer @param {Places} at where its controls stand @param {() => void} draw */
 function makeGlide(el, at, draw) {
   let frame = 0;
 
   /** Draw the way from `from` to where the controls stand now, its first step at once. */
   function start(from, time) {
-    cancelAnimationFrame(frame);
+    stop();
     if (still.matches || from.every((place, i) => place === at[i])) return settle();
     el.classList.add("gliding");
     const began = performance.now() - 16;
@@ -28,19 +26,19 @@ function makeGlide(el, at, draw) {
 
   /** Draw where a hand holds the controls. */
   function hold(places) {
-    cancelAnimationFrame(frame);
+    stop();
     at.drawn = [...places];
     draw();
   }
 
   function stop() {
     cancelAnimationFrame(frame);
-    delete at.drawn;
     el.classList.remove("gliding");
   }
 
   function settle() {
     stop();
+    delete at.drawn;
     draw();
   }
 

@@ -3,6 +3,8 @@
 // kept guess is one; ask(answer) and show(guess), which return { parts, stop }, what stands below the question and how
 // to take everything away again; and say(guess), the verdict.
 
+const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
 const guessKinds = { option: guessOption, cell: guessCell, marker: guessMarker, sketch: guessSketch };
 
 /** Write "your guess" beside the name of a row. */
@@ -29,8 +31,11 @@ function guessOption(spec, panel) {
     },
     show(guess) {
       const pills = spec.options.map((option) => {
-        const marks = { class: "pill", "data-guess": option === guess ? "" : null, "data-right": option === spec.answer ? "" : null };
-        return make("span", marks, option, ...(option === guess ? [make("small", {}, "your guess")] : []));
+        const own = option === guess;
+        const pill = make("span", { class: "pill" }, option, ...(own ? [make("small", {}, "your guess")] : []));
+        pill.toggleAttribute("data-guess", own);
+        pill.toggleAttribute("data-right", option === spec.answer);
+        return pill;
       });
       return { parts: pills, stop: nameRow(panel(), spec.rows.indexOf(guess)) };
     },
@@ -47,10 +52,11 @@ function guessCell(spec, panel) {
       const labels = cells.map((line) => line.map((cell) => cell.getAttribute("aria-label")));
       const taps = cells.map((line, row) => line.map((cell, column) => tap(cell, row, column)));
       function tap(cell, row, column) {
-        const button = makeButton({ class: "tap", tabindex: row || column ? -1 : 0, "aria-label": spec.cells[row][column] }, () => answer([row, column]));
+        const named = { class: "tap", tabindex: row || column ? -1 : 0, "aria-label": spec.cells[row][column] };
+        const button = makeButton(named, () => answer([row, column]));
         listen(button, "keydown", (event) => {
-          const [down, right] = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key] ?? [];
-          if (down === undefined) return;
+          if (!(event.key in ARROWS)) return;
+          const [down, right] = ARROWS[event.key];
           event.preventDefault();
           event.stopPropagation(); // a heatmap has arrow keys of its own
           taps[row + down]?.[column + right]?.focus();
@@ -108,7 +114,8 @@ function guessMarker(spec, panel) {
     fits: (guess) => Number.isFinite(guess) && guess >= low && guess <= high,
     ask(answer) {
       const { bar, reach } = drawn(origin);
-      const input = make("input", { type: "range", class: "drag", min: low, max: high, step: (high - low) / 100, "aria-label": spec.question });
+      const input = make("input", { type: "range", class: "drag", min: low, max: high, step: (high - low) / 100 });
+      input.ariaLabel = spec.question;
       const output = make("output");
       const commit = commitBelow(panel(), () => answer(Number(input.value)));
       input.value = String(origin);
@@ -138,8 +145,8 @@ function guessMarker(spec, panel) {
       const [own, right] = [shown(guess), shown(spec.answer)];
       if (own === right) return `Right. ${spec.said}`;
       const gap = Math.abs(part(guess) - part(spec.answer));
-      const near = gap < 0.05 ? ", very near" : gap < 0.15 ? ", not far off" : guess < spec.answer ? ", which is too low" : ", which is too high";
-      return `You said ${own}${near}. ${spec.said}`;
+      const far = guess < spec.answer ? "which is too low" : "which is too high";
+      return `You said ${own}, ${gap < 0.05 ? "very near" : gap < 0.15 ? "not far off" : far}. ${spec.said}`;
     },
   };
 }

@@ -1,12 +1,5 @@
 // ------------------------------------------------------------------------------------------------ its two homes
 
-/** The explorer and the controls that an address names: "#lookup?temperature=0.05". */
-function parseAddress(hash) {
-  const [name, query] = hash.replace(/^#/, "").split("?");
-  if (!query) return null;
-  return { name: decodeURIComponent(name), labels: Object.fromEntries(new URLSearchParams(query)) };
-}
-
 class AttentionExplorer extends HTMLElement {
   connectedCallback() {
     // A script that runs before the page is read finds the element still empty.
@@ -18,23 +11,13 @@ class AttentionExplorer extends HTMLElement {
     if (!data) return;
     this.explorer = build(this, JSON.parse(data.textContent), {}, null);
     // A page that is opened in a state shows it; one that was reloaded, or returned to, is left where its reader was.
-    if (AttentionExplorer.asked(location.hash) !== this) return;
-    this.obey(location.hash);
+    if (explorerAt(location.hash) !== this) return;
+    this.explorer.obey(parseAddress(location.hash).labels);
     if (history.state?.followed) this.explorer.resume?.();
     else keepInSightWhilePageGrows(this);
   }
   disconnectedCallback() {
     this.explorer?.stop();
-  }
-  /** Set the controls as an address says. */
-  obey(hash) {
-    this.explorer.obey(parseAddress(hash).labels);
-  }
-  /** The explorer of this page that an address names, once it is built. @returns {AttentionExplorer | null} */
-  static asked(hash) {
-    const address = parseAddress(hash);
-    const found = address && /** @type {any} */ (document.getElementById(address.name));
-    return found?.explorer ? found : null;
   }
 }
 if (!customElements.get("attention-explorer")) {
@@ -42,22 +25,7 @@ if (!customElements.get("attention-explorer")) {
     if (new URLSearchParams(location.search).has("present")) presentPage();
   });
   customElements.define("attention-explorer", AttentionExplorer);
-  addEventListener("hashchange", () => {
-    const el = AttentionExplorer.asked(location.hash);
-    el?.obey(location.hash);
-    if (el && !history.state?.followed && !isInSight(el)) bring(el);
-  });
-  listen(document, "click", (event) => {
-    const link = /** @type {HTMLAnchorElement} */ (/** @type {Element} */ (event.target).closest?.('a[href^="#"]'));
-    const el = link && AttentionExplorer.asked(link.hash);
-    if (!el || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    event.preventDefault();
-    if (link.hash !== location.hash) history.pushState({ followed: true }, "", link.hash);
-    const { top } = rectOf(link);
-    el.obey(link.hash);
-    scrollBy({ top: rectOf(link).top - top, behavior: "instant" }); // the figure above may have grown
-    showBoth(el, link);
-  });
+  followLinks();
 }
 
 function render({ model, el }) {

@@ -7,31 +7,28 @@ const GROWS = 1200; // milliseconds; as in prediction.css
 
 /**
  * @param {HTMLElement} el the explorer @param {any} spec the question, its kind and its answer
- * @param {{panels: () => any[], controls: HTMLElement, state: Object<string, any>, show: (state: any) => void,
- *   compare: (before: any, asked?: number) => void, commit: () => void, live: boolean}} hand  `show` draws a state that nobody hears of
- *   until `commit`, `compare` keeps one in sight
+ * @param {{store: any, panels: any, controls: HTMLElement, compare: (state: any, asked?: number) => void}} figure
+ *   `compare` keeps a state in sight
  */
-function buildPrediction(el, spec, hand) {
-  const store = `attention-guess:${location.pathname}#${el.id || spec.question}`;
+function buildPrediction(el, spec, { store, panels, controls, compare }) {
+  const asked = () => panels.all()[spec.panel];
+  const kind = guessKinds[spec.kind](spec, asked);
+  const memory = makeMemory(`attention-guess:${location.pathname}#${el.id || spec.question}`, spec.question, kind.fits);
   const question = make("p", { class: "question", tabindex: -1 }, ...subscripted(spec.question));
   const choices = make("div", { class: "choices", role: "group", "aria-label": spec.question });
   const verdict = make("p", { class: "verdict", tabindex: -1 });
-  const printed = make("p", { class: "printed" });
   const after = make("div", { class: "after" }, verdict);
-  const element = make("div", { class: "prediction" }, question, choices, after, printed);
-  const kind = guessKinds[spec.kind](spec, () => hand.panels()[spec.panel]);
+  const element = make("div", { class: "prediction" }, question, choices, after);
   const reason = spec.because ? ` ${spec.because}` : "";
-  let guess = recall();
+  let guess = memory.recall();
   let standing = guess === null ? "asked" : "guessed"; // or "shown", without a guess; or "aside", still to be asked
   let before = null; // the state that the question took the figure from
   let undo = () => {};
-  // A caption that has an option in it, or the answer's number, may tell; and one that a control changes.
-  const telling = spec.options ?? spec.said.match(/\d+\.\d+/g) ?? [];
 
-  const quiet = (words, act) => makeButton({ class: "quiet" }, act, words);
-  const skip = quiet("just show me", () => answer(null));
-  const again = quiet("", () => {
-    forget();
+  const skip = makeButton({ class: "quiet" }, () => answer(null), "just show me");
+  const again = makeButton({ class: "quiet" }, () => {
+    guess = null;
+    memory.forget();
     stand("asked");
     question.scrollIntoView({ block: "nearest", behavior: "instant" });
     focusOn(question);
@@ -39,7 +36,7 @@ function buildPrediction(el, spec, hand) {
 
   /** Begin, or draw anew on other panels. */
   function begin() {
-    if (standing === "guessed" && !hand.live) leaveFor(spec.state);
+    if (standing === "guessed" && !store.live) leaveFor(spec.state);
     stand(standing);
   }
 
@@ -55,15 +52,12 @@ function buildPrediction(el, spec, hand) {
   function ask() {
     el.dataset.veiled = spec.kind;
     el.toggleAttribute("data-given", Boolean(spec.before)); // where it starts from is no answer
-    hand.compare(null);
+    compare(null);
     leaveFor(spec.before ?? spec.state);
     lock(true);
-    setText(printed, spec.said + reason);
     const { parts, stop } = kind.ask(answer);
     choices.replaceChildren(...parts, skip);
-    // Unseen, it takes the room that the verdict will: an answer moves nothing.
-    verdict.replaceChildren(make("b", {}, spec.said), ...subscripted(reason));
-    choices.after(after);
+    say(spec.said); // unseen, it takes the room that the verdict will: an answer moves nothing
     undo = stop;
   }
 
@@ -78,44 +72,47 @@ function buildPrediction(el, spec, hand) {
       after.remove();
       return el.querySelector(".tools").prepend(again); // in sight with the panels
     }
-    hand.compare(spec.before ?? null, spec.panel); // which draws anew, too: names may stand elsewhere now
-    setText(printed, "");
-    verdict.replaceChildren(make("b", {}, guess === null ? spec.said : kind.say(guess)), ...subscripted(reason));
+    compare(spec.before ?? null, spec.panel); // which draws anew, too: names may stand elsewhere now
+    say(guess === null ? spec.said : kind.say(guess));
     const { parts, stop } = guess === null ? { parts: [], stop() {} } : kind.show(guess);
     choices.replaceChildren(...parts);
-    choices.after(after);
     after.append(again);
     undo = stop;
+  }
+
+  function say(words) {
+    verdict.replaceChildren(make("b", {}, words), ...subscripted(reason));
+    choices.after(after);
   }
 
   /** @param {any} given the guess, or null where the reader has none */
   function answer(given) {
     guess = given;
     before = null;
-    hand.show(spec.state);
-    if (guess !== null) keep();
+    store.set(spec.state);
+    if (guess !== null) memory.keep(guess);
     stand(guess === null ? "shown" : "guessed");
-    hand.commit();
+    store.save();
     el.dataset.grows = "";
     setTimeout(() => delete el.dataset.grows, GROWS);
     focusOn(verdict);
-    const { element: panel } = hand.panels()[spec.panel];
-    const isRoom = rectOf(panel).bottom - rectOf(verdict).top < innerHeight - 90; // without the page's bar and the margins
+    const panel = asked().element;
+    const isRoom = rectOf(panel).bottom - rectOf(verdict).top < innerHeight - 90; // without the page's bar
     panel.scrollIntoView({ block: "nearest", behavior: "instant" });
     verdict.scrollIntoView({ block: isRoom ? "nearest" : "start", behavior: "instant" }); // seen in any case
   }
 
   function leaveFor(state) {
-    before ??= { ...hand.state };
-    hand.show(state);
+    before ??= { ...store.state };
+    store.set(state);
   }
 
   function lock(locked) {
-    hand.controls.inert = locked;
-    hand.panels().forEach(({ element }, i) => {
+    controls.inert = locked;
+    panels.all().forEach(({ element }, i) => {
       element.inert = locked && (spec.kind === "option" || i !== spec.panel);
       const caption = element.querySelector("caption, figcaption");
-      const isHidden = locked && (element.matches('[data-varies~="caption"]') || telling.some((words) => caption?.textContent.includes(words)));
+      const isHidden = locked && tells(element, caption);
       caption?.toggleAttribute("data-tells", isHidden);
       const named = caption?.closest("table, figure");
       if (isHidden) named.setAttribute("aria-label", spec.question); // its caption, though hidden, would name it
@@ -123,52 +120,59 @@ function buildPrediction(el, spec, hand) {
     });
   }
 
+  /** A caption may tell that a control changes, or that has an option in it, or the answer's number. */
+  function tells(panel, caption) {
+    const words = spec.options ?? spec.said.match(/\d+\.\d+/g) ?? [];
+    return panel.matches('[data-varies~="caption"]') || words.some((word) => caption?.textContent.includes(word));
+  }
+
   /** The guess belongs to the state that was asked about, and is seen there alone. */
   function moved() {
-    el.toggleAttribute("data-elsewhere", Object.keys(spec.state).some((name) => spec.state[name] !== hand.state[name]));
+    const isElsewhere = Object.entries(spec.state).some(([name, value]) => value !== store.state[name]);
+    el.toggleAttribute("data-elsewhere", isElsewhere);
   }
 
   /** A link that leads to a state lifts the veil, as its text has told what to look at; its question waits. */
   function lift() {
-    if (before) hand.show(before);
+    if (before) store.set(before);
     before = null;
     if (standing === "asked") stand("aside");
   }
 
-  /** Ask what a link has set aside. */
-  const resume = () => standing === "aside" && stand("asked");
+  // A hand on what is locked is told why: the question flashes.
+  listen(el, "click", ({ target }) => {
+    const isFree = !el.contains(target) || target.closest(".prediction, .tools, .tap, .drag, .sketch, .commit");
+    if (standing === "asked" && !isFree) flash(question);
+  });
 
-  // What a reader guessed stays in the reader's browser, where that keeps anything, for as long as the question stays.
-  function kept(act) {
+  return {
+    element,
+    begin,
+    moved,
+    lift,
+    /** Ask what a link has set aside. */
+    resume: () => standing === "aside" && stand("asked"),
+    /** Answer the question, or ask it again. */
+    turn: () => (standing === "asked" ? skip : again).click(),
+  };
+}
+
+/** What a reader guessed stays in the browser, where that keeps anything, for as long as the question stays. */
+function makeMemory(place, question, fits) {
+  function attempt(act) {
     try {
-      return act(localStorage);
+      return act();
     } catch {
       return null; // a browser that keeps nothing
     }
   }
-  function recall() {
-    return kept((all) => {
-      const { question, guess } = JSON.parse(all.getItem(store));
-      return question === spec.question && kind.fits(guess) ? guess : null;
-    });
-  }
-  function keep() {
-    kept((all) => all.setItem(store, JSON.stringify({ question: spec.question, guess })));
-  }
-  function forget() {
-    guess = null;
-    kept((all) => all.removeItem(store));
-  }
-
-  // A hand on what is locked is told why: the question flashes.
-  listen(el, "click", ({ target }) => {
-    if (standing !== "asked" || !el.contains(target) || target.closest(".prediction, .tools, .tap, .drag, .sketch, .commit")) return;
-    question.classList.add("flash");
-    setTimeout(() => question.classList.remove("flash"), 1500);
-  });
-
-  /** Answer the question, or ask it again. */
-  const turn = () => (standing === "asked" ? skip : again).click();
-
-  return { element, begin, moved, lift, resume, turn };
+  return {
+    recall: () =>
+      attempt(() => {
+        const kept = JSON.parse(localStorage.getItem(place));
+        return kept.question === question && fits(kept.guess) ? kept.guess : null;
+      }),
+    keep: (guess) => attempt(() => localStorage.setItem(place, JSON.stringify({ question, guess }))),
+    forget: () => attempt(() => localStorage.removeItem(place)),
+  };
 }

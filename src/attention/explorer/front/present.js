@@ -1,184 +1,178 @@
 // ------------------------------------------------------------------------------------------------ present
 // A figure on the whole screen, for a room: its words are large and its panels fill the height. All figures of a page,
-// and a chapter's headings, formulas and bold sentences, are one sequence. `?present` in a page's address begins it.
+// and what stands out in its text, are one sequence of slides. `?present` in a page's address begins it.
 
 const SCREEN = { width: 1920, height: 1080 }; // the screen at which words are 28 pixels high
-const ROOT = 16 * (28 / 15); // pixels of a rem on it: 15 are the words of a page's figures
+const ENLARGED = 28 / 15; // times a page's figures, whose words have 15 pixels
 const DRAWN = 28 / 13; // a drawing's words have 13
 const LEAST = 0.5; // what does not fit is drawn smaller, down to this part
 
-// What is shown of a chapter's text, and what is not.
-// A heading stands above each slide of its section.
+// What is shown of a chapter's text, and what is not. A heading stands above each slide of its section.
 const SAID = ".bd-article :is(h1, div.math, strong, table, ul, ol, pre)";
 const UNSAID = "details, #exercises, .attention-explorer, .toctree-wrapper, .cell_output, :is(table, li, figure) *";
-
-/** Figures, and what is said, in the order of the page; a bold sentence has four words and an end. */
-const slides = () =>
-  [...document.querySelectorAll(`${SAID}, .attention-explorer`)].filter(
-    (part) => /** @type {any} */ (part).present || (part.matches(SAID) && !part.closest(UNSAID) && (part.tagName !== "STRONG" || /(\S+\s+){3}.*[.?!]$/s.test(part.textContent))),
-  );
-
-/** A part of the text as a figure of its own, while it is presented. */
-function makeSheet(part) {
-  const copy = /** @type {HTMLElement} */ (part.cloneNode(true));
-  copy.querySelector(".headerlink")?.remove();
-  for (const svg of copy.querySelectorAll("svg")) svg.style.width = svg.getAttribute("width"); // as wide as MathJax has it
-  const title = part.closest("section")?.querySelector("h1, h2, h3");
-  const kicker = title && title !== part ? make("small", {}, title.firstChild.textContent) : "";
-  const sheet = make("div", { class: "attention-explorer ae sheet" }, kicker, make("div", { class: part.tagName }, ...(part.matches("table, ul, ol, pre") ? [copy] : copy.childNodes)));
-  return makePresentation(sheet, { step: () => {}, lay: () => {}, turn: undefined }, part);
-}
-
-const hasKeys = (element) => element.matches?.("input, select, textarea, [contenteditable]");
+const SENTENCE = /(\S+\s+){3}.*[.?!]$/s; // in bold, it has four words and an end
 
 /**
- * @param {HTMLElement} el
- * @param {{step: (by: number) => void, lay: () => void, turn: (() => void) | undefined}} hand  `lay` sets the panels that
- *   measure their words anew; `turn` asks the prediction, or answers it
- * @param {Element} part  of the page: the figure, or the text that a sheet shows
+ * A `part` of the page is shown as `el`, itself if it is a figure. `size` is how much larger than on the page, 0 while
+ * it is not shown; `lay` sets panels anew that measure their words; `step` moves its slider; `turn` asks or answers.
+ * @typedef {{el: HTMLElement, part: Element, size: number, lay: () => void, step?: (by: number) => void,
+ *            turn?: () => void}} Slide
  */
-function makePresentation(el, { step, lay, turn }, part = el) {
-  const root = document.documentElement;
-  let back = null; // how the page was
-  let size = 0; // of what is drawn, against the page; 0 while it is not presented
 
-  const isStill = () => el !== part || el.hasAttribute("data-still");
-  const move = (by) => (isStill() ? go(by) : step(by));
-  const before = () => go(-1);
-  const after = () => go(1);
-  const acts = { ArrowLeft: () => move(-1), ArrowRight: () => move(1), PageUp: before, ArrowUp: before, PageDown: after, ArrowDown: after, " ": after, Escape: () => end(), p: turn };
-  const foot = make("p", { class: "tools remote" });
-  const button = quietButton("present", () => begin(true));
-  button.classList.add("present");
-  button.title = "On the whole screen (p)";
+/** @type {Slide | null} */
+let shown = null;
+let back = null; // how the page was
+const foot = make("p", { class: "tools remote" });
 
-  function begin(asked) {
-    if (size) return;
-    back = { x: scrollX, y: scrollY, focus: document.activeElement };
-    if (asked && root.requestFullscreen) root.requestFullscreen().then(show, show);
-    else show();
-  }
-
-  /** The element stays where it is in the page, which keeps its place, and is drawn above everything. */
-  function show() {
-    if (size) return;
-    if (el === part) el.parentElement.style.minHeight = `${el.offsetHeight}px`;
-    else document.body.append(el);
-    writeFoot();
-    el.append(foot);
-    el.setAttribute("popover", "manual");
-    el.showPopover?.();
-    el.classList.add("big");
-    el.classList.toggle("wide", Boolean(el.querySelector("[data-wide]") && !el.querySelector(".prediction")));
-    el.tabIndex = -1;
-    focusOn(el);
-    fit();
-    addEventListener("resize", fit);
-    listen(document, "fullscreenchange", onFullscreen);
-    listen(document, "focusin", onFocus);
-  }
-
-  function writeFoot() {
-    const all = slides();
-    const key = (isThere, words, name, act) => (isThere ? [quietButton(words, act), make("kbd", {}, name)] : []);
-    const isOneOf = all.length > 1;
-    const moves = !isStill() && !el.dataset.veiled;
-    foot.replaceChildren(
-      make("b", {}, isOneOf ? `${all.indexOf(part) + 1} / ${all.length}` : ""),
-      ...key(isOneOf, "before", "↑", before),
-      ...key(isOneOf, "next", "↓", after),
-      ...key(moves, "step back", "←", acts.ArrowLeft),
-      ...key(moves, "step on", "→", acts.ArrowRight),
-      ...key(turn, "answer", "P", turn),
-      ...key(true, "end", "Esc", end),
-    );
-  }
-  listen(el, "attention-predicted", writeFoot);
-
-  function hide() {
-    removeEventListener("resize", fit);
-    document.removeEventListener("fullscreenchange", onFullscreen);
-    document.removeEventListener("focusin", onFocus);
-    size = 0;
-    foot.remove();
-    el.classList.remove("big", "wide");
-    el.removeAttribute("popover");
-    el.removeAttribute("tabindex");
-    el.style.removeProperty("--r");
-    el.parentElement.style.minHeight = "";
-    if (el === part) return;
-    document.removeEventListener("keydown", onKey);
-    el.remove();
-  }
-
-  function end() {
-    if (!size) return;
-    hide();
-    const address = new URL(location.href);
-    address.searchParams.delete("present"); // a page that is loaded again is read
-    if (address.href !== location.href) history.replaceState(history.state, "", address);
-    if (document.fullscreenElement) document.exitFullscreen();
-    scrollTo({ left: back.x, top: back.y, behavior: "instant" });
-    back.focus?.focus?.({ preventScroll: true });
-  }
-
-  /** On to what stands before or behind it; the page stays where it was. */
-  function go(by) {
-    const all = slides();
-    const other = /** @type {any} */ (all[all.indexOf(part) + by]);
-    if (!other) return;
-    hide();
-    (other.present ?? makeSheet(other)).take(back);
-  }
-
-  function fit() {
-    const whole = Math.max(Math.min(innerWidth / SCREEN.width, innerHeight / SCREEN.height), 1 / (28 / 15));
-    const overflows = () => [el, el.querySelector(".panels")].some((box) => box && (box.scrollHeight > box.clientHeight + 1 || box.scrollWidth > box.clientWidth + 1));
-    for (size = whole; ; size *= 0.95) {
-      setStyle(el, "--r", `${(ROOT * size).toFixed(2)}px`);
-      lay();
-      if (!overflows() || size < LEAST * whole) break;
-    }
-    requestAnimationFrame(() => requestAnimationFrame(lay)); // once their legends have found their lines
-  }
-
-  const onFullscreen = () => document.fullscreenElement || end();
-  const onFocus = (event) => el.contains(event.target) || focusOn(el);
-
-  const onKey = (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-    const isTyped = event.target.matches?.('input[type="text"], textarea');
-    if (!size) {
-      const isHere = el.contains(document.activeElement) || el.matches(":hover");
-      if (key === "p" && isHere && !isTyped && !root.querySelector(".big")) begin(true);
-      return;
-    }
-    const act = acts[key];
-    if (!act || (key === "p" && isTyped) || (key.startsWith("Arrow") && hasKeys(event.target)) || (key === " " && event.target.matches?.("button, input, select, a"))) return;
-    event.preventDefault();
-    event.stopImmediatePropagation();
-    act();
-  };
-  listen(document, "keydown", onKey);
-
-  const take = (came) => {
-    back = came;
-    show();
-  };
-  if (el === part) Object.assign(el, { present: { begin, take } });
+/** Let a figure be presented. @param {HTMLElement} el @param {any} acts `lay`, `step` and `turn` of its slide */
+function makePresentation(el, acts) {
+  const slide = { el, part: el, size: 0, ...acts };
+  const button = quietButton("present", () => begin(slide, true));
+  set(button, { class: "present", title: "On the whole screen (p)" });
+  listen(el, "attention-predicted", () => shown === slide && writeFoot());
+  Object.assign(el, { slide, present: () => begin(slide, false) });
   /** How much larger a drawing is than on the page; 0 while it is not presented. */
-  const drawn = () => size * DRAWN;
-  function stop() {
-    document.removeEventListener("keydown", onKey);
-    if (size) hide();
-  }
-  return { button, drawn, stop, take };
+  const scale = () => slide.size * DRAWN;
+  return { button, scale, stop: () => shown === slide && hide() };
+}
+
+/** The parts of the page that are shown, in their order. @returns {any[]} */
+function slideParts() {
+  const isSaid = (part) => !part.closest(UNSAID) && (part.tagName !== "STRONG" || SENTENCE.test(part.textContent));
+  const parts = [...document.querySelectorAll(`${SAID}, .attention-explorer`)];
+  return parts.filter((part) => part.slide ?? (part.matches(SAID) && isSaid(part)));
+}
+
+/** A part of the text as a slide. @returns {Slide} */
+function makeSheet(part) {
+  const copy = part.cloneNode(true);
+  copy.querySelector(".headerlink")?.remove();
+  for (const svg of copy.querySelectorAll("svg")) svg.style.width = svg.getAttribute("width"); // as MathJax has it
+  const title = part.closest("section")?.querySelector("h1, h2, h3");
+  const kicker = title && title !== part ? make("small", {}, title.firstChild.textContent) : "";
+  const whole = part.matches("table, ul, ol, pre") ? [copy] : copy.childNodes;
+  const el = make("div", { class: "attention-explorer sheet" }, kicker, make("div", { class: part.tagName }, ...whole));
+  return { el, part, size: 0, lay() {} };
 }
 
 /** Begin with the figure that the address names, or with the title. */
 function presentPage() {
   const named = document.getElementById(parseAddress(location.hash)?.name ?? location.hash.slice(1));
-  const first = /** @type {any} */ (named?.closest(".attention-explorer") ?? slides()[0]);
-  if (first) (first.present ?? makeSheet(first)).take({ x: scrollX, y: scrollY, focus: null });
+  const first = named?.closest(".attention-explorer") ?? slideParts()[0];
+  if (first) begin(first.slide ?? makeSheet(first), false);
 }
+
+/** @param {Slide} slide @param {boolean} asked by a hand, without which no browser gives the whole screen */
+function begin(slide, asked) {
+  if (document.querySelector(".big")) return;
+  back = { x: scrollX, y: scrollY, focus: document.activeElement };
+  const begun = () => show(slide);
+  const root = document.documentElement;
+  if (asked && root.requestFullscreen) root.requestFullscreen().then(begun, begun);
+  else begun();
+}
+
+/** A figure stays where it is in the page, which keeps its place, and is drawn above all. @param {Slide} slide */
+function show(slide) {
+  shown = slide;
+  const { el, part } = slide;
+  if (el === part) el.parentElement.style.minHeight = `${el.offsetHeight}px`;
+  else document.body.append(el);
+  writeFoot();
+  el.append(foot);
+  set(el, { popover: "manual", tabindex: -1 });
+  el.showPopover?.();
+  el.classList.add("big");
+  setClass(el, "wide", Boolean(el.querySelector("[data-wide]") && !el.querySelector(".prediction")));
+  focusOn(el);
+  fit();
+}
+
+function hide() {
+  const { el, part } = shown;
+  shown.size = 0;
+  shown = null;
+  foot.remove();
+  el.classList.remove("big", "wide");
+  ["popover", "tabindex"].forEach((name) => el.removeAttribute(name));
+  el.style.removeProperty("--r");
+  el.parentElement.style.minHeight = "";
+  if (el !== part) el.remove();
+}
+
+function end() {
+  hide();
+  const address = new URL(location.href);
+  address.searchParams.delete("present"); // a page that is loaded again is read
+  if (address.href !== location.href) history.replaceState(history.state, "", address);
+  if (document.fullscreenElement) document.exitFullscreen();
+  scrollTo({ left: back.x, top: back.y, behavior: "instant" });
+  back.focus?.focus?.({ preventScroll: true });
+}
+
+/** On to what stands before or behind it; the page stays where it was. */
+function go(by) {
+  const all = slideParts();
+  const other = all[all.indexOf(shown.part) + by];
+  if (!other) return;
+  hide();
+  show(other.slide ?? makeSheet(other));
+}
+
+function writeFoot() {
+  const { el, part, step, turn } = shown;
+  const all = slideParts();
+  const isOneOf = all.length > 1;
+  const isMoving = step && !el.dataset.veiled;
+  const key = (isThere, words, name, act) => (isThere ? [quietButton(words, act), make("kbd", {}, name)] : []);
+  foot.replaceChildren(
+    make("b", {}, isOneOf ? `${all.indexOf(part) + 1} / ${all.length}` : ""),
+    ...key(isOneOf, "before", "↑", () => go(-1)),
+    ...key(isOneOf, "next", "↓", () => go(1)),
+    ...key(isMoving, "step back", "←", () => step(-1)),
+    ...key(isMoving, "step on", "→", () => step(1)),
+    ...key(turn, "answer", "P", turn),
+    ...key(true, "end", "Esc", end),
+  );
+}
+
+/** As large as it fits. */
+function fit() {
+  const { el, lay } = shown;
+  const whole = Math.max(Math.min(innerWidth / SCREEN.width, innerHeight / SCREEN.height), 1 / ENLARGED);
+  const boxes = [el, el.querySelector(".panels")].filter(Boolean);
+  const overflows = (box) => box.scrollHeight > box.clientHeight + 1 || box.scrollWidth > box.clientWidth + 1;
+  for (let size = whole; ; size *= 0.95) {
+    shown.size = size;
+    setStyle(el, "--r", `${(16 * ENLARGED * size).toFixed(2)}px`);
+    lay();
+    if (!boxes.some(overflows) || size < LEAST * whole) break;
+  }
+  requestAnimationFrame(() => requestAnimationFrame(lay)); // once their legends have found their lines
+}
+
+function onKey(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const { target } = event;
+  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  const isTyped = target.matches?.('input[type="text"], textarea');
+  if (!shown) {
+    const el = document.querySelector(".attention-explorer:is(:hover, :focus-within)");
+    return key === "p" && !isTyped && el?.slide && begin(el.slide, true);
+  }
+  const isTaken = { p: isTyped, " ": target.matches?.("button, input, select, a") }[key];
+  const isControl = key.startsWith("Arrow") && target.matches?.("input, select, textarea, [contenteditable]");
+  const move = shown.step ?? go;
+  const [before, after] = [() => go(-1), () => go(1)];
+  const steps = { ArrowLeft: () => move(-1), ArrowRight: () => move(1), Escape: end, p: shown.turn };
+  const act = { ...steps, PageUp: before, ArrowUp: before, PageDown: after, ArrowDown: after, " ": after }[key];
+  if (!act || isTaken || isControl) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  act();
+}
+
+listen(document, "keydown", onKey);
+listen(document, "fullscreenchange", () => shown && !document.fullscreenElement && end());
+listen(document, "focusin", ({ target }) => shown && !shown.el.contains(target) && focusOn(shown.el));
+listen(window, "resize", () => shown && fit());

@@ -1,6 +1,6 @@
 // ------------------------------------------------------------------------------------------------ sketch
-// A guess that is drawn: a line over the horizontal axis of curves, by a finger or a mouse, or by keys at some points of
-// it. What is not drawn yet goes on level, so that any stroke is a whole guess.
+// A guess that is drawn: a line over the horizontal axis of curves, by a finger or a mouse, or by keys at some of its
+// points. What is not drawn yet goes on level, so that any stroke is a whole guess.
 
 const SUPPORTS = 6; // points that keys can move
 const NEAR = 0.05; // of the axis: so far off a line is still right
@@ -23,8 +23,11 @@ function guessSketch(spec, panel) {
       set(path, { d: trace(spec.x, heights(), px, py) });
       const height = heights()[at];
       const isEmpty = height === undefined;
-      const y = isEmpty ? (box.top + box.bottom) / 2 : clamp(py(height) + (isBelow ? 20 : -9), box.top + 12, box.bottom - 4);
-      set(name, { x: isEmpty ? (box.left + box.right) / 2 : clamp(px(spec.x[at]), box.left + 40, box.right - 40), y, "text-anchor": "middle" });
+      const over = clamp(px(spec.x[at]), box.left + 40, box.right - 40);
+      const x = isEmpty ? (box.left + box.right) / 2 : over;
+      const beside = clamp(py(height) + (isBelow ? 20 : -9), box.top + 12, box.bottom - 4);
+      const y = isEmpty ? (box.top + box.bottom) / 2 : beside;
+      set(name, { x, y, "text-anchor": "middle" });
       return svg.viewBox.baseVal;
     };
     const resized = new ResizeObserver(draw);
@@ -111,8 +114,8 @@ function guessSketch(spec, panel) {
     });
     listen(canvas.svg, "pointermove", (event) => {
       if (!canvas.svg.hasPointerCapture(event.pointerId)) return;
-      const [across, down] = began ? [event.clientX - began.clientX, event.clientY - began.clientY].map(Math.abs) : [1, 0];
-      if (across <= down) return; // a finger that goes up or down scrolls
+      const isUpright = began && Math.abs(event.clientX - began.clientX) <= Math.abs(event.clientY - began.clientY);
+      if (isUpright) return; // a finger that goes up or down scrolls
       if (began) stroke(began);
       began = null;
       stroke(event);
@@ -123,7 +126,8 @@ function guessSketch(spec, panel) {
     /** A native slider, upright, for one point of the line; it draws its neighbours along. */
     function slider(at, k) {
       const label = `${spec.line} at ${spec.axis} = ${told(spec.x[at])}`;
-      const input = make("input", { type: "range", class: "support", min: 0, max: 100, "aria-label": label, "aria-orientation": "vertical" });
+      const input = make("input", { type: "range", class: "support", min: 0, max: 100, "aria-label": label });
+      input.ariaOrientation = "vertical";
       listen(input, "input", () => {
         const { box } = panel().plot();
         const height = numberAt(box.bottom - (Number(input.value) / 100) * (box.bottom - box.top));

@@ -29,7 +29,7 @@ class Panel(ABC):
     """
 
     kind: ClassVar[str]
-    coarse: ClassVar[dict[str, str]] = {}  # start of a field's name → how it is packed where it holds many numbers
+    coarse: ClassVar[tuple[str, ...]] = ()  # the numbers of which three digits are enough where they are many
     guesses: ClassVar[tuple[str, ...]] = ()  # the kinds of question that can be drawn in it, besides a choice
 
     numbers: dict[str, np.ndarray]

@@ -17,7 +17,8 @@ function set(element, attributes) {
 }
 
 /** A text's pieces, with W_q's q below the line; names of functions stay as they are. */
-const subscripted = (text) => text.split(/(?<=(?<!\w)\w)_(\w)(?!\w)/).map((part, i) => (i % 2 ? make("sub", {}, part) : part));
+const subscripted = (text) =>
+  text.split(/(?<=(?<!\w)\w)_(\w)(?!\w)/).map((part, i) => (i % 2 ? make("sub", {}, part) : part));
 
 /** @param {EventTarget} element @param {string} kind @param {(event: any) => void} act @param {any} [options] */
 const listen = (element, kind, act, options) => element.addEventListener(kind, act, options);
@@ -30,8 +31,8 @@ const times = (count, build) => Array.from({ length: count }, (_, i) => build(i)
 
 const textAt = (x, y, anchor, words) => make("text", { x, y, "text-anchor": anchor }, words);
 
-/** Whether the number of this index is not to be seen. @param {{mask?: (index: number) => boolean}} now */
-const isMasked = ({ mask }, index) => Boolean(mask && !mask(index));
+/** Whether the number of this index is not to be seen. @param {{mask?: Uint8Array}} now */
+const isMasked = ({ mask }, index) => Boolean(mask && !mask[index]);
 
 /** Give it the focus, and the page stays where it is. */
 const focusOn = (element) => element.focus({ preventScroll: true });
@@ -43,11 +44,17 @@ function makeButton(attributes, act, ...children) {
   return button;
 }
 
+/** Let it be seen for a moment. */
+function flash(element) {
+  element.classList.add("flash");
+  setTimeout(() => element.classList.remove("flash"), 1500);
+}
+
 const setText = (element, text) => {
   if (element.textContent !== text) element.textContent = text;
 };
 
-/** How a picture's own numbers lie in the window: a figure that is presented is drawn larger. @param {SVGSVGElement} svg */
+/** How a picture's own numbers lie in the window: one that is presented is larger. @param {SVGSVGElement} svg */
 function inWindow(svg) {
   const there = svg.getScreenCTM();
   const through = (matrix) => (x, y) => {
@@ -85,13 +92,10 @@ function shade(color, strength) {
   return shades.get(name);
 }
 
-/** A colour of the stylesheet, as red, green and blue in a light and in a dark page: asked for once, as that is dear. */
-const colorsOf = new Map();
-function palette(name) {
-  if (!colorsOf.has(name)) colorsOf.set(name, asked(name));
-  return colorsOf.get(name);
-}
-function asked(name) {
+/** A colour of the stylesheet, as red, green and blue in a light and a dark page: asked for once, as that is dear. */
+const palette = (name) => (colors[name] ??= colorsOf(name));
+const colors = {};
+function colorsOf(name) {
   const both = getComputedStyle(document.documentElement).getPropertyValue(`--al-${name}`);
   return both.match(/#\w{6}/g).map((hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16)));
 }
@@ -101,15 +105,14 @@ function mix(colors, papers, strength) {
     color.map((part, i) => Math.round(papers[theme][i] + strength * (part - papers[theme][i]))),
   );
   const texts = mixed.map((color) => (luminance(color) > 0.179 ? "#000" : "#fff"));
-  // A browser without light-dark() has the palette of one theme: front.py.
-  const both = (colors) => (colors.length > 1 ? `light-dark(${colors})` : colors[0]);
-  return { background: both(mixed.map((color) => `rgb(${color})`)), text: both(texts) };
+  return { background: `light-dark(${mixed.map((color) => `rgb(${color})`)})`, text: `light-dark(${texts})` };
 }
 
 /** Relative luminance, as WCAG 2 defines it; black and white stand out alike at 0.179. */
 function luminance(color) {
-  const linear = color.map((part) => (part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4));
-  return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
+  const linear = (part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+  const [red, green, blue] = color.map((part) => linear(part / 255));
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
 /** Powers of ten between low and high, at most `count`, and what lies between them; few are named. */
@@ -122,16 +125,19 @@ function logTicks(low, high, count) {
   for (let exponent = first; exponent <= last; exponent++) {
     for (let factor = 1; factor < (every > 1 ? 2 : 10); factor++) {
       const value = Number(`${factor}e${exponent}`);
-      const isNamed = named.includes(factor) && exponent % every === 0;
-      if (value >= low * 0.999 && value <= high * 1.001) found.push({ value, label: !isNamed ? "" : isFar && factor < 2 ? power(exponent) : told(value) });
+      const words = isFar && factor < 2 ? power(exponent) : told(value);
+      const label = named.includes(factor) && exponent % every === 0 ? words : "";
+      if (value >= low * 0.999 && value <= high * 1.001) found.push({ value, label });
     }
   }
   return found;
 }
 
 /** The marks of an axis. @returns {{value: number, label: string}[]} */
-const marksOf = (limits, scale, count) =>
-  scale === "log" ? logTicks(limits[0], limits[1], count + 2) : ticks(limits[0], limits[1], count).map((value) => ({ value, label: told(value) }));
+function marksOf([low, high], scale, count) {
+  if (scale === "log") return logTicks(low, high, count + 2);
+  return ticks(low, high, count).map((value) => ({ value, label: told(value) }));
+}
 
 /**
  * Watch an element's width, and call with it at once when it changes: to ask for it costs a layout of the whole page.

@@ -5,8 +5,8 @@
 /**
  * @param {Element} grip what is taken @param {Element} figure which is dragged then @param {any} hand the explorer's
  * @param {{controls: string[], state: () => number[], place: (state: number[]) => number[], said: () => string[],
- *          start?: () => void, rail?: Element}} how the controls that it moves, one or two; the present state; where the grip lies in a
- *   state, in pixels of the window; what is told beside the finger; and a longer thing that takes it, too
+ *          start?: () => void, rail?: Element}} how  the controls that it moves, one or two; the present state; where
+ *   the grip lies in a state, in pixels of the window; what is told beside the finger; a longer thing to take
  */
 function grab(grip, figure, hand, { controls, state, place, said, start, rail }) {
   let held = null; // the way or the net of places, and how far from the grip's middle the finger took it

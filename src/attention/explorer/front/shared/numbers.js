@@ -5,49 +5,29 @@
  *
  * @typedef {{name: string, label: string, kind: "range"|"select"|"checkbox"|"text", states: any[], labels: string[],
  *            initial: number, look?: string, min?: number, max?: number, step?: number}} Control
- * @typedef {{over: number[], items?: any[], shape?: number[], numbers?: string, scale?: [number, number],
- *            zeros?: string, bits?: string}} Packed
+ * @typedef {{over: number[], items?: any[], shape?: number[], numbers?: string}} Packed
  * @typedef {{kind: string, fields: Object<string, Packed>, group?: number}} PanelData
  * @typedef {{name?: string, title?: string, controls: Control[], panels: PanelData[], idle?: Packed,
  *            predict?: any, play?: string}} Payload
- * @typedef {number[] & {drawn?: number[]}} Places  where each control stands, counted from 0; `drawn`: where the picture
- *          is on its way between two states, in parts of a step
+ * @typedef {number[] & {drawn?: number[]}} Places  where each control stands, counted from 0; `drawn`: where the
+ *          picture is on its way between two states, in parts of a step
  * @typedef {Object<string, string>} Lit  axis → label: what is pointed at
  */
-
-const bytes = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-
-const bit = (packed, index) => (packed[index >> 3] >> (index & 7)) & 1;
 
 /** A half-precision number from its 16 bits. */
 function half(bits) {
   const [exponent, fraction] = [(bits >> 10) & 31, bits & 1023];
-  const size =
-    exponent === 31 ? (fraction ? NaN : Infinity) : exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -14 * (fraction / 1024);
+  const power = exponent ? 2 ** (exponent - 15) : 2 ** -14;
+  const size = exponent === 31 ? (fraction ? NaN : Infinity) : power * (fraction / 1024 + (exponent ? 1 : 0));
   return bits & 0x8000 ? -size : size;
 }
 
-/** Numbers from base64: floats of 64, 32 or 16 bits (f8, f4, f2), or 255 steps of a scale (u1), 255 being NaN. */
-function decodeDense(numbers, scale) {
-  const raw = bytes(numbers.slice(3)).buffer;
-  const kind = numbers.slice(0, 2);
-  if (kind === "f8") return new Float64Array(raw);
-  if (kind === "f4") return new Float32Array(raw);
-  if (kind === "f2") return Float32Array.from(new Uint16Array(raw), half);
-  const [low, high] = scale;
-  return Float32Array.from(new Uint8Array(raw), (step) => (step === 255 ? NaN : low + (step / 254) * (high - low)));
-}
-
-/** The numbers of a packed field, its zeros put back in where they were kept apart as bits. @param {Packed} packed */
-function decodeNumbers({ numbers, scale, zeros }) {
-  const dense = decodeDense(numbers, scale);
-  if (!zeros) return dense;
-  const isZero = bytes(zeros);
-  const Kind = /** @type {any} */ (dense.constructor);
-  const all = new Kind(isZero.length * 8);
-  let next = 0;
-  for (let i = 0; next < dense.length; i++) if (!bit(isZero, i)) all[i] = dense[next++];
-  return all;
+/** An array from the name of its type and base64. @param {string} packed such as "f4:AACAPw==" */
+function decode(packed) {
+  const [type, text] = packed.split(":");
+  const { buffer } = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  if (type === "f2") return Float32Array.from(new Uint16Array(buffer), half);
+  return new { f8: Float64Array, f4: Float32Array, u1: Uint8Array }[type](buffer);
 }
 
 /**
@@ -56,14 +36,24 @@ function decodeNumbers({ numbers, scale, zeros }) {
  * @param {Packed} packed @param {number[]} counts @returns {any} (state: Places) → numbers or words
  */
 function reader(packed, counts) {
-  const read = /** @type {any} */ (wholeReader(packed, counts));
-  read.blend = (state) => {
-    const drawn = state.drawn ?? state;
-    const between = packed.items || packed.bits ? [] : packed.over.filter((axis) => !Number.isInteger(drawn[axis]));
-    return between.length ? blend(read, drawn, between) : read(state.drawn ? drawn.map(Math.round) : state);
-  };
-  return read;
+  const place = (state) => packed.over.reduce((at, axis) => at * counts[axis] + state[axis], 0);
+  if (packed.items) {
+    const read = (state) => packed.items[place(state)];
+    return Object.assign(read, { blend: (state) => read(nearest(state)) });
+  }
+  const all = decode(packed.numbers);
+  const size = packed.shape.reduce((product, length) => product * length, 1);
+  const read = (state) => all.subarray(place(state) * size, (place(state) + 1) * size);
+  return Object.assign(read, {
+    blend(state) {
+      const drawn = state.drawn ?? state;
+      const between = packed.over.filter((axis) => !Number.isInteger(drawn[axis]));
+      return between.length && !(all instanceof Uint8Array) ? blend(read, drawn, between) : read(nearest(state));
+    },
+  });
 }
+
+const nearest = (state) => state.drawn?.map(Math.round) ?? state;
 
 /** The numbers between two states, or between four where two controls move; where one is not finite, the nearest's. */
 function blend(read, drawn, between) {
@@ -75,26 +65,10 @@ function blend(read, drawn, between) {
     );
   });
   const numbers = corners.map((corner) => read(corner.state));
-  const nearest = read(drawn.map(Math.round));
-  return Float64Array.from(nearest, (value, i) => {
+  return Float64Array.from(read(drawn.map(Math.round)), (value, i) => {
     const mixed = numbers.reduce((sum, all, c) => sum + corners[c].part * all[i], 0);
     return Number.isFinite(mixed) ? mixed : value;
   });
-}
-
-function wholeReader(packed, counts) {
-  const place = (state) => packed.over.reduce((at, axis) => at * counts[axis] + state[axis], 0);
-  if (packed.items) return (state) => packed.items[place(state)];
-  const size = packed.shape.reduce((product, length) => product * length, 1);
-  if (packed.bits) {
-    const all = bytes(packed.bits);
-    return (state) => {
-      const start = place(state) * size;
-      return (index) => bit(all, start + index) === 1;
-    };
-  }
-  const all = decodeNumbers(packed);
-  return (state) => all.subarray(place(state) * size, (place(state) + 1) * size);
 }
 
 /** A float32's shortest decimal form, so that 0.1 reads "0.1". */
@@ -109,7 +83,7 @@ const odd = (value) => (Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−�
 const RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
 /** Ten to an integer. */
-const power = (exponent) => `10${exponent < 0 ? "⁻" : ""}${[...String(Math.abs(exponent))].map((digit) => RAISED[Number(digit)]).join("")}`;
+const power = (exponent) => `10${String(exponent).replace("-", "⁻").replace(/\d/g, (digit) => RAISED[Number(digit)])}`;
 
 /** A number's text with a real minus sign, and 2.5e-3 as 2.5×10⁻³. */
 const typeset = (text) =>
@@ -129,9 +103,10 @@ function fixed(value, digits) {
   return ((Math.sign(value) * (below + (below % 2))) / 10 ** digits).toFixed(digits);
 }
 
-/** A number for a cell: so many decimals, or powers of ten where they would not fit; without `digits` as powers of ten where they are small. */
+/** A number for a cell: so many decimals, or powers of ten where they would not fit, or where there are no `digits`. */
 function brief(value, digits) {
-  if (!Number.isFinite(value) || digits === undefined) return told(Number(value.toPrecision(Math.abs(value) < 0.01 ? 1 : 2)));
+  const isFree = !Number.isFinite(value) || digits === undefined;
+  if (isFree) return told(Number(value.toPrecision(Math.abs(value) < 0.01 ? 1 : 2)));
   const text = Math.abs(value) >= 1e5 ? value.toExponential(1) : fixed(value, digits);
   return typeset(text.replace(/^-(?=[0.]*$)/, ""));
 }
@@ -140,17 +115,10 @@ function brief(value, digits) {
 function told(value) {
   if (!Number.isFinite(value)) return odd(value);
   const size = Math.abs(value);
-  if (size && (size < 1e-4 || size >= 1e6)) return typeset(value.toExponential(2).replace(/\.?0+e/, "e")).replace(/^(−?)1×/, "$1");
+  const isFar = size && (size < 1e-4 || size >= 1e6);
+  if (isFar) return typeset(value.toExponential(2).replace(/\.?0+e/, "e")).replace(/^(−?)1×/, "$1");
   return typeset(String(size < 1000 ? Number(value.toPrecision(3)) : Math.round(value)));
 }
 
 /** A change, with its sign. */
 const signed = (value, digits) => (value > 0 ? "+" : "") + brief(value, digits);
-
-/** The place of the state nearest to a value: a number may come back from JSON a rounding away. */
-function indexOf(spec, value) {
-  const found = spec.states.indexOf(value);
-  if (found >= 0 || typeof value !== "number") return Math.max(found, 0);
-  const distance = spec.states.map((state) => Math.abs(state - value));
-  return distance.indexOf(Math.min(...distance));
-}

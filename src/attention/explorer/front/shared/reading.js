@@ -4,8 +4,7 @@
 
 /**
  * Follow a pointer over an element. A mouse reads while it is there; a finger reads where it taps and drags, and what
- * it read stays until the next tap elsewhere. While a part is dragged (grab.js), nothing else is read, and nothing at all
- * while a question hides it.
+ * it read stays until the next tap elsewhere. While a part is dragged (grab.js), or a question hides it, nothing is.
  * @param {Element} element
  * @param {(target: Element, event: PointerEvent) => boolean} read what lies there; false where nothing does
  * @param {() => void} forget
@@ -52,7 +51,9 @@ function choosing(box, items, choose) {
   listen(box, "keydown", (event) => {
     const from = find(event.target);
     const last = items().length - 1;
-    const to = { ArrowLeft: from - 1, ArrowUp: from - 1, ArrowRight: from + 1, ArrowDown: from + 1, Home: 0, End: last }[event.key];
+    const [before, after] = [from - 1, from + 1];
+    const keys = { ArrowLeft: before, ArrowUp: before, ArrowRight: after, ArrowDown: after, Home: 0, End: last };
+    const to = keys[event.key];
     if (to === undefined || from < 0) return;
     event.preventDefault();
     const next = clamp(to, 0, last);

@@ -109,7 +109,6 @@ def curves(
 
 class Curves(Panel):
     kind = "curves"
-    coarse = {"line": "f2"}  # noqa: RUF012
     guesses = ("sketch",)
 
     def plain(self):

@@ -91,7 +91,6 @@ def graph(
 
 class Graph(Panel):
     kind = "graph"
-    coarse = {"values": "f2"}  # noqa: RUF012
 
     def plain(self):
         """The weights, and in words what is joined."""

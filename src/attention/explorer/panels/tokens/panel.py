@@ -100,7 +100,7 @@ def tokens(
 
 class Tokens(Panel):
     kind = "tokens"
-    coarse = {"values": "u1"}  # noqa: RUF012
+    coarse = ("values",)
 
     def plain(self):
         """The weights, averaged over the heads."""

@@ -1,4 +1,39 @@
-// ------------------------------------------------------------------------------------------------ in the reader's sight
+// ------------------------------------------------------------------------------------------------ links
+// A link sets the controls of a figure: "#lookup?temperature=0.05". It brings the figure into sight, and offers the way
+// back where that leads the reader away.
+
+/** The explorer and the controls that an address names. */
+function parseAddress(hash) {
+  const [name, query] = hash.replace(/^#/, "").split("?");
+  if (!query) return null;
+  return { name: decodeURIComponent(name), labels: Object.fromEntries(new URLSearchParams(query)) };
+}
+
+/** The explorer of this page that an address names, once it is built. @returns {any} */
+function explorerAt(hash) {
+  const address = parseAddress(hash);
+  const found = address && /** @type {any} */ (document.getElementById(address.name));
+  return found?.explorer ? found : null;
+}
+
+function followLinks() {
+  listen(window, "hashchange", () => {
+    const el = explorerAt(location.hash);
+    el?.explorer.obey(parseAddress(location.hash).labels);
+    if (el && !history.state?.followed && !isInSight(el)) bring(el);
+  });
+  listen(document, "click", (event) => {
+    const link = event.target.closest?.('a[href^="#"]');
+    const el = link && explorerAt(link.hash);
+    if (!el || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    if (link.hash !== location.hash) history.pushState({ followed: true }, "", link.hash);
+    const { top } = rectOf(link);
+    el.explorer.obey(parseAddress(link.hash).labels);
+    scrollBy({ top: rectOf(link).top - top, behavior: "instant" }); // the figure above may have grown
+    showBoth(el, link);
+  });
+}
 
 const WAY = 64; // pixels at the lower edge that the way back takes
 
@@ -23,7 +58,8 @@ function bring(el, behavior = "auto", below = 0) {
 function keepInSightWhilePageGrows(el) {
   const grown = new ResizeObserver(() => bring(el, "instant"));
   grown.observe(document.body);
-  for (const act of ["wheel", "touchstart", "pointerdown", "keydown"]) addEventListener(act, () => grown.disconnect(), { once: true, passive: true });
+  const stop = () => grown.disconnect();
+  for (const act of ["wheel", "touchstart", "pointerdown", "keydown"]) listen(window, act, stop, { once: true });
 }
 
 let removeWayBack = () => {};

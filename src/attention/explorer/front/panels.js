@@ -1,0 +1,123 @@
+// ------------------------------------------------------------------------------------------------ the panels
+// Each kind's draw.js draws; here its panels are built from their fields, told of each other, and given their places.
+
+/** What reads a panel's fields, and says what is known of them. @param {PanelData} data @param {number[]} counts */
+function makeReader(data, counts, at) {
+  const { fields } = data;
+  const readers = Object.fromEntries(Object.entries(fields).map(([name, packed]) => [name, reader(packed, counts)]));
+  const read = (name, places) => readers[name]?.(places);
+  return Object.assign(read, {
+    blend: (name, places) => readers[name]?.blend(places),
+    /** All that the panel has in a state. */
+    now: (places) => Object.fromEntries(Object.keys(readers).map((name) => [name, read(name, places)])),
+    first: (name) => read(name, at),
+    shape: (name) => fields[name].shape,
+    moves: (name) => fields[name].over.length, // whether a control changes it
+    all: (name) => fields[name].items,
+    small: data.group !== undefined, // one of several that stand side by side
+  });
+}
+
+/**
+ * @param {any} store @param {any} readout
+ * @param {{isVeiled: () => boolean, act: any, follow: (places: number[]) => void, drop: () => void,
+ *          scale: () => number}} frame
+ */
+function makePanels(store, readout, { isVeiled, act, follow, drop, scale }) {
+  const element = make("div", { class: "panels" });
+  let all = [];
+
+  /** What panels can do. */
+  const hand = {
+    /** Whether a question hides what is drawn, until it has an answer. */
+    hidesData: isVeiled,
+    tell: (where, what, at) => isVeiled() || readout.tell(where, what, at),
+    hideReadout() {
+      readout.hideReadout();
+      all.forEach((panel) => panel.highlight?.({}));
+    },
+    axis: (name) => [store.axis(name), store.controls[store.axis(name)].states.length],
+    /** Set controls, by name, to the states of these numbers. @param {Object<string, number>} places */
+    move(places) {
+      const state = (name, place) => store.controls[store.axis(name)].states[place];
+      act(Object.fromEntries(Object.entries(places).map(([name, place]) => [name, state(name, place)])), GLIDE);
+    },
+    /** How much larger the figure is drawn than on the page, while it is presented. */
+    scale,
+    /** How wide and how high a picture is drawn: as high as usual, or as the screen leaves room. */
+    room(stage, wide, usual) {
+      const width = wide / scale();
+      return [width, scale() === 1 ? usual(width) : stage.clientHeight / scale()];
+    },
+    follow,
+    endDrag: drop,
+  };
+
+  function buildPanel(data, counts) {
+    const read = makeReader(data, counts, store.at);
+    /** Light what other panels have of these axes. @param {Lit} lit */
+    const highlight = (lit) => {
+      delete lit[""];
+      all.forEach((other) => other !== panel && other.highlight?.(lit));
+    };
+    const built = panelKinds[data.kind](read, { ...hand, highlight });
+    const varies = Object.keys(data.fields).filter((name) => data.fields[name].items && read.moves(name));
+    const attributes = { class: `panel panel-${data.kind}`, "data-varies": varies.join(" ") };
+    const panel = { ...built, kind: data.kind, element: make("div", attributes, built.element) };
+    return panel;
+  }
+
+  /** @param {Payload} payload */
+  function set(payload) {
+    stop();
+    const counts = store.controls.map((spec) => spec.states.length);
+    all = payload.panels.map((data) => buildPanel(data, counts));
+    element.replaceChildren(...arranged(payload.panels, all));
+  }
+
+  const draw = () => all.forEach((panel) => panel.update(store.at));
+  const lay = () => all.forEach((panel) => panel.lay?.());
+  const compare = (places, asked) => all.forEach((panel, i) => panel.compare?.(places, i === asked));
+  const stop = () => all.forEach((panel) => panel.stop?.());
+  return { element, set, draw, lay, compare, stop, all: () => all };
+}
+
+/** Panels that alike stand side by side have one legend. */
+function shareLegend(members) {
+  const isShared = members.every(({ kind }) => kind === members[0].kind);
+  members.forEach(({ element, legend }) => {
+    if (isShared) legend?.remove();
+    else if (legend && !element.contains(legend)) element.append(legend);
+  });
+  return isShared && members[0].legend ? [members[0].legend] : [];
+}
+
+/**
+ * The panels in rows that flow: each asks for a width, and takes its share of what is left. A group of small ones is
+ * one cell; bars that follow a picture stand in one column beside it.
+ * @param {PanelData[]} data @param {any[]} panels @returns {HTMLElement[]}
+ */
+function arranged(data, panels) {
+  const keys = panels.map((panel, i) => data[i].group ?? (panels[0].tall && panel.slim ? "beside" : `alone ${i}`));
+  return [...new Set(keys)].map((key) => {
+    const members = panels.filter((_, i) => keys[i] === key);
+    const [first] = members;
+    const elements = members.map(({ element }) => element);
+    if (typeof key === "number") {
+      const across = members.length < 5 ? members.length : members.length < 7 ? 3 : 4;
+      const least = members.every(({ kind }) => kind === first.kind) ? 9 : 15; // rem
+      const style = `--across: ${across}; --least: ${least}; --width: 99`;
+      return make("div", { class: "multiples", style }, ...elements, ...shareLegend(members));
+    }
+    const isBeside = key === "beside";
+    const cell = isBeside ? make("div", { class: "column" }, ...elements) : first.element;
+    setStyle(cell, "--width", String(isBeside ? 11 : widthOf(first)));
+    return cell;
+  });
+}
+
+/** The width that a panel asks for, in rem. */
+function widthOf({ wide, columns, slim }) {
+  if (wide || columns > 9) return 99;
+  return columns ? Math.max(4.5 + 2 * columns, 13) : slim ? 13 : 16;
+}

@@ -1,0 +1,79 @@
+// ------------------------------------------------------------------------------------------------ the store
+// At which of its states each control stands. Who acts sets, who draws subscribes.
+
+/**
+ * @param {Control[]} controls @param {Object<string, any>} given the state to begin with
+ * @param {((state: Object<string, any>) => void) | null} save tells a notebook; null in a static page
+ */
+function makeStore(controls, given, save) {
+  const beginning = Object.fromEntries(controls.map((spec) => [spec.name, spec.states[spec.initial]]));
+  const subscribers = [];
+  /** @type {Places} */
+  const at = controls.map((spec) => spec.initial);
+  const state = { ...beginning, ...given };
+  const live = save !== null;
+  const store = { controls, beginning, state, at, live, set, subscribe, offer, axis, text, written, named };
+
+  function place() {
+    store.controls.forEach((spec, i) => {
+      const found = spec.kind === "text" ? spec.states.indexOf(state[spec.name]) : indexOf(spec, state[spec.name]);
+      if (found >= 0) at[i] = found; // a text that no state has yet waits for its kernel
+    });
+  }
+
+  /** Set some controls. @param {Object<string, any>} some @param {number[]} [drawn] where a hand holds the picture */
+  function set(some, drawn) {
+    Object.assign(state, some);
+    place();
+    delete at.drawn;
+    if (drawn) at.drawn = [...drawn];
+    subscribers.forEach((hear) => hear());
+  }
+
+  function subscribe(hear) {
+    subscribers.push(hear);
+  }
+
+  /** Take the same controls with other states, as a kernel has computed them. */
+  function offer(next) {
+    store.controls = next;
+    place();
+  }
+
+  /** The number of a control. @param {string} name */
+  function axis(name) {
+    return store.controls.findIndex((spec) => spec.name === name);
+  }
+
+  /** What a control stands at, in words. @param {number} i its number */
+  function text(i, places = at) {
+    const { kind, name, labels } = store.controls[i];
+    return kind === "text" ? state[name] : labels[places[i]];
+  }
+
+  /** A state in words. */
+  function written(places = at) {
+    return store.controls.map(({ label }, i) => `${label} = ${labelled(String(text(i, places)))}`).join(", ");
+  }
+
+  /** The states that a link names by their labels, or by themselves. @param {Object<string, string>} labels */
+  function named(labels) {
+    const known = store.controls.flatMap(({ name, labels: own, states }) => {
+      const place = own.indexOf(labels[name]);
+      const found = place < 0 ? states.indexOf(Number(labels[name])) : place;
+      return found < 0 ? [] : [[name, states[found]]];
+    });
+    return Object.fromEntries(known);
+  }
+
+  place();
+  return Object.assign(store, { save: () => save?.({ ...state }) });
+}
+
+/** The place of the state nearest to a value: a number may come back from JSON a rounding away. */
+function indexOf(spec, value) {
+  const found = spec.states.indexOf(value);
+  if (found >= 0 || typeof value !== "number") return Math.max(found, 0);
+  const distance = spec.states.map((state) => Math.abs(state - value));
+  return distance.indexOf(Math.min(...distance));
+}
