@@ -1,5 +1,5 @@
 // ------------------------------------------------------------------------------------------------ bars
-// Bars stand on a line at zero; their numbers stand in a column of their own. A bar's end may be a handle.
+// Bars stand on a line at zero, each with its number at its end, which may be a handle.
 
 const SHADES = 6; // of a colour, by which the parts of a bar are told apart
 
@@ -56,7 +56,7 @@ function bars(read, hand) {
       bar.toggleAttribute("data-below", drawn < origin);
       setStyle(cells[row], "--end", part(drawn).toFixed(4));
       setStyle(bar, "--from", part(Math.min(drawn, origin)).toFixed(4));
-      setStyle(bar, "--to", part(Math.max(drawn, origin)).toFixed(4));
+      [bar, number].forEach((each) => setStyle(each, "--to", part(Math.max(drawn, origin)).toFixed(4)));
       bar.toggleAttribute("data-pinned", Boolean(compared));
       if (compared) {
         setStyle(bar, "--pin-from", part(Math.min(compared[row], origin)).toFixed(4));

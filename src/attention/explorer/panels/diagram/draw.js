@@ -16,8 +16,8 @@ const textWidth = (() => {
   };
 })();
 
-function diagram(read) {
-  const svg = make("svg", { role: "img" });
+function diagram(read, hand) {
+  const svg = make("svg", { role: read.first("boxes").some((box) => box.link) ? "group" : "img" });
   const caption = make("figcaption");
   const figure = make("figure", { class: "diagram" }, caption, make("div", { class: "scroller" }, svg));
   const parts = [read.all("boxes").flat(), read.all("arrows").flat()];
@@ -59,7 +59,18 @@ function diagram(read) {
       return make("text", { class: i ? "shape" : "label", x: at.left + at.width / 2, y, "text-anchor": "middle" }, ...scripted(line));
     });
     const frame = make("rect", { x: at.left, y: at.top, width: at.width, height: at.height, rx: 6 });
-    return make("g", { class: look("box", box), "data-box": box.name, "data-color": box.color }, frame, ...words);
+    const group = make("g", { class: look("box", box), "data-box": box.name, "data-color": box.color }, frame, ...words);
+    return box.link ? opening(box, group) : group;
+  }
+
+  /** A box that says what it is, and in the book opens the page that explains it. */
+  function opening({ label, says, link }, group) {
+    const element = document.createElementNS(svg.namespaceURI, "a");
+    set(element, { "aria-label": `${label}: ${says}`, href: /\/book\/[^/]+\.html$/.test(location.pathname) ? link : null });
+    element.append(group);
+    ["pointerenter", "focus"].forEach((kind) => listen(element, kind, () => hand.tell(`${label}: `, says, rectOf(group))));
+    ["pointerleave", "blur"].forEach((kind) => listen(element, kind, hand.hideReadout));
+    return element;
   }
 
   function drawArrow(arrow, { path, tip, angle }) {

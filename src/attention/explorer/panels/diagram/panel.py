@@ -12,11 +12,16 @@ __all__ = ["Arrow", "Box", "diagram"]
 
 @dataclass(frozen=True)
 class Box:
-    """A tensor of a diagram: its label, its shape as a text or as numbers, and its colour (see :func:`heatmap`)."""
+    """A tensor of a diagram: its label, its shape as a text or as numbers, and its colour (see :func:`heatmap`).
+
+    It may also say what it is, in a sentence, and be a link to a page of the book.
+    """
 
     label: str
     shape: str | tuple[int, ...] = ""
     color: str = "ink"
+    says: str = ""
+    link: str = ""
 
 
 @dataclass(frozen=True)
@@ -104,7 +109,8 @@ def _place(name: str, box: Box, row: int, column: float, is_lit: bool) -> dict[s
     check_color(f"the colour of box {name!r}", box.color)
     shape = box.shape if isinstance(box.shape, str) else f"({', '.join(map(str, box.shape))})"
     look = {"label": box.label, "shape": shape, "color": box.color, "lit": is_lit}
-    return {"name": name, "row": row, "column": column, **look}
+    opens = {"says": box.says, "link": box.link} if box.link else {}
+    return {"name": name, "row": row, "column": column, **look, **opens}
 
 
 def _check_acyclic(arrows: Sequence[Arrow]) -> None:

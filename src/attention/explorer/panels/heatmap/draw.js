@@ -35,10 +35,15 @@ function heatmap(read, hand) {
     now = { ...read.now(state), drawn: read.blend("values", state) };
     const { limits, color, row, column } = now;
     setText(caption, now.caption);
-    setText(read.small ? legend : corner, now.axes.some(Boolean) ? `${now.axes[0]} ↓ ${now.axes[1]} →` : "");
+    const axes = now.axes.map((axis, i) => (axis ? `${axis} ${"↓→"[i]}` : ""));
+    setText(read.small ? legend : corner, axes.join(" ").trim());
     if (words !== now.columns) {
       words = now.columns;
-      heads.forEach((head, column) => setText(head.firstChild, words[column]));
+      const isCropped = words.some(Boolean); // then a column without a word is one that this state does not have
+      heads.forEach((head, j) => {
+        setText(head.firstChild, words[j]);
+        [head, ...cells.map((line) => line[j])].forEach((cell) => cell.toggleAttribute("hidden", isCropped && !words[j]));
+      });
       fitWords();
     }
     sides.forEach((side, i) => {

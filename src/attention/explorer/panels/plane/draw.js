@@ -22,6 +22,7 @@ function plane(read, hand) {
   const clip = make("clipPath", { id: `attention-clip-${++serial}` }, make("rect"));
   const behind = make("g", { "clip-path": `url(#${clip.id})` }, ...areas, ...lines);
   const handles = read.first("handles");
+  const isArea = ({ name }) => areaNames.includes(name);
   // No veil hides what no control moves, nor what is moved by hand as a control is.
   [...names, ...pointNames].forEach((name, i) => {
     const isFixed = !read.moves(names[i] ? "vectors" : `points_${i - names.length}`);
@@ -31,7 +32,8 @@ function plane(read, hand) {
   const grips = handles.map(() => make("circle", { r: 12 }));
   const svg = make("svg", { role: "img" }, clip, frame, behind, ...joins, ...ghosts, ...clouds, ...arrows, ...heads, ...tags, ...grips);
   const caption = make("figcaption");
-  const hint = hintOf(handles.some(({ name }) => names.includes(name)) ? "the tip of" : "the point", handles);
+  const what = handles.some(isArea) ? "an arrow’s tip, or" : names.includes(handles[0]?.name) ? "the tip of" : "the point";
+  const hint = hintOf(what, handles.some(isArea) ? handles.filter(isArea) : handles);
   const many = pointNames.filter((_, i) => read.first(`points_${i}`).length > 2); // too many to be named one by one
   const named = [...many, ...lineNames, ...areaNames];
   const sample = (name) =>
@@ -40,7 +42,7 @@ function plane(read, hand) {
     : make("i", { class: "patch area", "aria-hidden": "true" });
   const legend = make("p", { class: "legend" }, ...named.map((name) => make("span", {}, sample(name), name)));
   many.forEach((name, i) => set(clouds[pointNames.indexOf(name)], { "data-mark": i % MARKS }));
-  const figure = make("figure", { class: "plane" }, caption, svg, ...(named.length ? [legend] : []), hint);
+  const figure = make("figure", { class: "plane" }, caption, svg, ...(named.length && !read.small ? [legend] : []), hint);
   let now = null;
   let compared = null;
   let plot = null;
@@ -78,12 +80,13 @@ function plane(read, hand) {
   function draw() {
     const [width, height] = hand.room(svg, wide, (across) => Math.min(across, 380));
     const [[x0, x1], [y0, y1]] = [now.x_limits, now.limits];
-    const [across, up] = [width - 46 - 14, height - 50];
+    const [side, foot] = read.small ? [1, 0] : [46, 38]; // for the numbers
+    const [across, up] = [width - side - (read.small ? 1 : 14), height - 12 - foot];
     const unit = Math.min(across / (x1 - x0), up / (y1 - y0)); // pixels, the same for both axes
-    const left = 46 + (across - unit * (x1 - x0)) / 2;
+    const left = side + (across - unit * (x1 - x0)) / 2;
     const box = { left, right: left + unit * (x1 - x0), top: 12, bottom: 12 + unit * (y1 - y0) };
     plot = { width, unit, box, ...scales(now.x_limits, now.limits, box) };
-    set(svg, { viewBox: `0 0 ${width} ${(box.bottom + 38).toFixed(0)}` });
+    set(svg, { viewBox: `0 0 ${width} ${(box.bottom + foot).toFixed(0)}` });
     const signature = [width, height, ...now.x_limits, ...now.limits, ...now.axes, ...now.colors].join();
     if (signature !== svg.signature) {
       svg.signature = signature;
@@ -99,13 +102,18 @@ function plane(read, hand) {
     lines.forEach((path, i) => set(path, { d: polylines(now.drawnLines[i], read.shape(`lines_${i}`)[1]) }));
     joins.forEach((group, i) => drawJoins(group, joinNames[i], now.drawnJoins[i]));
     grips.forEach((grip, i) => {
-      const [x, y] = spotOf(handles[i].name, now.drawn, now.drawnPoints);
+      const [x, y] = spotOf(handles[i].name, now.drawn, now.drawnPoints, now.drawnAreas);
       placeGrip(grip, [plot.px(x), plot.py(y)]);
     });
   }
 
-  /** A vector's tip, or a point that is alone. */
-  const spotOf = (name, vectors, points) => (names.includes(name) ? tip(vectors, names.indexOf(name)) : [...points[pointNames.indexOf(name)]]);
+  /** A vector's tip, a point that is alone, or the middle one of an area's corners. */
+  function spotOf(name, vectors, points, areas) {
+    if (names.includes(name)) return tip(vectors, names.indexOf(name));
+    if (pointNames.includes(name)) return [...points[pointNames.indexOf(name)]];
+    const corners = areas[areaNames.indexOf(name)];
+    return tip(corners, Math.floor(corners.length / 4));
+  }
 
   /** Several lines of so many corners each, one behind the other. */
   function polylines(corners, length) {
@@ -129,7 +137,7 @@ function plane(read, hand) {
     const { box, px, py } = plot;
     const grid = (at) => (at === 0 ? "zero" : "grid");
     const marks = ([low, high]) => ticks(low, high, 4);
-    frame.replaceChildren(
+    if (!read.small) frame.replaceChildren(
       ...marks(now.limits).flatMap((y) => [
         make("line", { x1: box.left, x2: box.right, y1: py(y), y2: py(y), class: grid(y) }),
         textAt(box.left - 6, py(y) + 4, "end", told(y)),
@@ -182,7 +190,7 @@ function plane(read, hand) {
     );
     [...tips, ...lone].forEach((at, i) => {
       const tag = tags[i];
-      set(tag, { visibility: at && at.every(Number.isFinite) ? "visible" : "hidden" });
+      set(tag, { visibility: !read.small && at && at.every(Number.isFinite) ? "visible" : "hidden" });
       if (!at || !at.every(Number.isFinite)) return;
       const width = 8 * tag.textContent.length;
       const places = [[10, -16], [-10 - width, -16], [10, 4], [-10 - width, 4], [-width / 2, -28], [-width / 2, 14]];
@@ -199,18 +207,26 @@ function plane(read, hand) {
 
   // -------------------------------------------------------------------------------------------- the handles
 
-  handles.forEach(({ name, controls }, i) =>
-    grab(grips[i], figure, hand, {
-      controls,
-      state: () => now.state,
-      place(state) {
-        const [x, y] = spotOf(name, read("vectors", state), pointNames.map((_, k) => read(`points_${k}`, state)));
+  handles.forEach((handle, i) => {
+    const { name, controls } = handle;
+    const [[first], [second, count] = []] = controls.map(hand.axis);
+    let from = []; // the state in which an area was taken: its second control goes as far as its first
+    const along = (places) => (isArea(handle) ? places.with(second, from[second] + places[first] - from[first]) : places);
+    grab(grips[i], figure, { ...hand, follow: (places) => hand.follow(along(places)) }, {
+      controls: isArea(handle) ? [controls[0]] : controls,
+      state: () => (from = [...now.state]),
+      place(places) {
+        const state = along(places);
+        if (isArea(handle) && !(state[second] >= 0 && state[second] < count)) return [NaN, NaN];
+        const all = (kind, some) => some.map((_, k) => read(`${kind}_${k}`, state));
+        const [x, y] = spotOf(name, read("vectors", state), all("points", pointNames), all("areas", areaNames));
         return inWindow(svg).to(plot.px(x), plot.py(y));
       },
       start: () => mark(null), // what is dragged is seen against all else
-      said: () => [`${name}: `, spotOf(name, now.vectors, now.points).map((part) => told(part)).join(", ")],
-    }),
-  );
+      said: () =>
+        isArea(handle) ? ["", now.caption] : [`${name}: `, spotOf(name, now.vectors, now.points).map(told).join(", ")],
+    });
+  });
 
   // -------------------------------------------------------------------------------------------- reading
 
