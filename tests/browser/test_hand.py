@@ -45,7 +45,7 @@ def attending(causal=True, query=4):
     mask = causal_mask(5) if causal else torch.ones(5, 5, dtype=torch.bool)
     return [
         tokens(weights[0], WORDS, mask=mask, chosen=query, control="query"),
-        tokens(weights, WORDS, WORDS, mask=mask),
+        tokens(weights[1], WORDS, WORDS, mask=mask),
     ]
 
 
@@ -167,7 +167,7 @@ def test_a_tap_on_bars_reads_them(show):
 
 def test_a_chosen_word_shows_its_weights_and_sets_its_control(show):
     page = show(explore(attending, causal=True, query=(0, 4)))
-    one, two = page.locator("figure.tokens").all()
+    one = page.locator("figure.tokens").first
     torch.manual_seed(0)
     weights = attention_weights(torch.randn(2, 5, 4), torch.randn(2, 5, 4), is_causal=True)
     one.locator(".token").nth(2).click()
@@ -179,13 +179,6 @@ def test_a_chosen_word_shows_its_weights_and_sets_its_control(show):
     assert page.locator("output").inner_text() == "1"
     one.locator("ul.spoken li").filter(has_text="cat →").first.wait_for(state="attached")
     assert "cat → saw, masked" in one.locator("ul.spoken li").all_text_contents()
-    heads = two.get_by_role("button")
-    assert heads.all_inner_texts() == ["head 1", "head 2"]
-    before = two.locator(".keys .token").evaluate_all("all => all.map(t => t.dataset.value)")
-    heads.nth(0).click()
-    after = two.locator(".keys .token").evaluate_all("all => all.map(t => Number(t.dataset.value))")
-    assert [str(value) for value in after] != before
-    torch.testing.assert_close(torch.tensor(after), weights[1, 4])
 
 
 def test_pointing_at_a_key_shows_who_attends_to_it(show):

@@ -5,6 +5,7 @@
 const NAME_SIZE = 13;
 const LINE_HEIGHT = 15;
 const LEAST_NAMED = 300; // pixels of a plot whose lines have their names at their ends
+const FEW = 8; // places that are marked, each with its number below: a line between them was not measured
 
 /** How far along an axis a number lies, as a part of it. */
 const along = (value, [low, high], scale) =>
@@ -53,6 +54,8 @@ function curves(read, hand) {
   const frame = make("g", { class: "frame" });
   const ghosts = names.map(() => make("path", { class: "line ghost" }));
   const lines = names.map((name) => make("path", { "data-name": name, class: "line" }));
+  const isFew = read.shape("x")[0] <= FEW;
+  const knots = isFew ? names.map(() => make("path", { class: "points" })) : [];
   const clouds = pointNames.map((name) => make("path", { "data-points": name, class: "points" }));
   const tags = pointNames.map((name) => make("text", { class: "tag" }, name)); // of points that are alone
   const ends = names.map((name) => make("text", { class: "end" }, name)); // where a line ends, if there is room
@@ -61,7 +64,7 @@ function curves(read, hand) {
   const rails = handles.map(() => make("line", { class: "rail" })); // of a moment: taken anywhere on its line
   const hair = make("line", { class: "hair", visibility: "hidden" });
   const beads = names.map(() => make("circle", { class: "bead", r: 4, visibility: "hidden" }));
-  const svg = make("svg", { role: "img", class: "plot" }, frame, ...moments, ...ghosts, ...lines, ...clouds, ...tags, ...ends, hair, ...beads, ...rails, ...grips);
+  const svg = make("svg", { role: "img", class: "plot" }, frame, ...moments, ...ghosts, ...lines, ...knots, ...clouds, ...tags, ...ends, hair, ...beads, ...rails, ...grips);
   const cursor = make("div", { class: "cursor", role: "slider", tabindex: 0, "aria-label": "Read the curves at" });
   const key = make("p", { class: "legend" });
   const note = make("p", { class: "coincide" });
@@ -136,6 +139,7 @@ function curves(read, hand) {
       drawFrame();
     }
     lines.forEach((path, i) => set(path, { d: trace(now.drawnX, now.drawn[i], px, py) }));
+    knots.forEach((path, i) => set(path, { d: dots(now.drawnX, now.drawn[i], px, py) }));
     ghosts.forEach((path, i) => set(path, { d: compared ? trace(now.x, compared[i], px, py) : "" }));
     clouds.forEach((path, i) => set(path, { d: dots(...now.drawnPoints[i], px, py) }));
     tags.forEach((tag, i) => placeTag(tag, now.drawnPoints[i]));
@@ -220,7 +224,7 @@ function curves(read, hand) {
         make("line", { x1: box.left, x2: box.right, y1: py(mark.value), y2: py(mark.value), class: look(mark) }),
         textAt(box.left - 6, py(mark.value) + 4, "end", mark.label),
       ]),
-      ...marksOf(now.x_limits, now.x_scale, Math.max(Math.min(8, (box.right - box.left) / 60), 2)).flatMap((mark) => [
+      ...marksAcross().flatMap((mark) => [
         ...(now.x_scale === "log" ? [make("line", { x1: px(mark.value), x2: px(mark.value), y1: box.top, y2: box.bottom, class: look(mark) })] : []),
         make("text", placeWithin(px(mark.value), mark.label, under), mark.label),
       ]),
@@ -228,7 +232,9 @@ function curves(read, hand) {
     );
     names.forEach((_, i) => {
       const look = { "data-color": now.colors[i], "data-dash": i % 5 };
-      [lines[i], ghosts[i], beads[i], ends[i], ...moments.map((moment) => moment.children[i + 2])].forEach((part) => set(part, look));
+      const parts = [lines[i], ghosts[i], beads[i], ends[i], ...moments.map((moment) => moment.children[i + 2])];
+      parts.forEach((part) => set(part, look));
+      if (isFew) set(knots[i], { "data-color": now.colors[i] });
       set(ends[i], { visibility: plot.isDirect ? "visible" : "hidden" });
     });
     clouds.forEach((path, i) => set(path, { "data-color": now.colors[names.length + i] }));
@@ -245,6 +251,21 @@ function curves(read, hand) {
       ...names.flatMap((name, i) => (plot.isDirect && !hand.hidesData() ? [] : [entry(name, i, "stroke")])),
       ...pointNames.flatMap((name, i) => (isAlone(i) ? [] : [entry(name, names.length + i, "dot")])),
     );
+  }
+
+  /** The marks of the horizontal axis: few places are marked themselves, with as many numbers as there is room for. */
+  function marksAcross() {
+    const { box, px } = plot;
+    if (!isFew || now.x_scale === "log" || !names.length) {
+      return marksOf(now.x_limits, now.x_scale, Math.max(Math.min(8, (box.right - box.left) / 60), 2));
+    }
+    let end = -Infinity;
+    return [...now.x].map((value) => {
+      const half = textWidth(told(value), 13) / 2 + 2;
+      const isFree = px(value) - half > end;
+      if (isFree) end = px(value) + half;
+      return { value, label: isFree ? told(value) : "" };
+    });
   }
 
   /** A word in the middle of its mark, or at the picture's end where it would stand out of it; about 7 pixels a letter. */
