@@ -1,10 +1,9 @@
 // ------------------------------------------------------------------------------------------------ diagram
 // Boxes for tensors, with their shapes; arrows for operations. Python says in which row and column a box stands.
 
-const SIZES = { label: 15, shape: 13 };
-const WIDE = { padding: 10, gapX: 26, gapY: 40, wraps: false };
-const TIGHT = { padding: 4, gapX: 6, gapY: 36, wraps: true }; // where the wide one does not fit
-const LEAST_SCALE = 0.85; // a smaller picture scrolls
+const WIDE = { label: 15, shape: 14, padding: 10, gapX: 26, gapY: 40, around: 18, wraps: false };
+const TIGHT = { label: 13, shape: 13, padding: 3, gapX: 6, gapY: 36, around: 8, wraps: true }; // where that does not fit
+const LEAST_SCALE = 0.95; // a smaller picture scrolls
 const LINE = 15; // pixels from line to line in a box
 
 /** The width of a text in pixels, about. */
@@ -43,6 +42,7 @@ function diagram(read, hand) {
     const all = Object.values(places);
     const routes = arrows.map(({ from, to }) => route(places[from], places[to], all));
     const labels = placeLabels(arrows, routes, all, grid.width);
+    setClass(svg, "tight", grid === tight);
     setClass(svg, "dim", boxes.some((box) => box.lit) || arrows.some((arrow) => arrow.lit));
     svg.replaceChildren(
       ...arrows.map((arrow, i) => drawArrow(arrow, routes[i])),
@@ -87,9 +87,10 @@ function diagram(read, hand) {
 }
 
 /** Where the rows and columns of a diagram lie, wide enough for every state of it. */
-function layout(boxes, arrows, { padding, gapX, gapY, wraps }) {
+function layout(boxes, arrows, { label, shape, padding, gapX, gapY, around, wraps }) {
   const linesOf = (box) => [box.label, ...(box.shape ? wrapped(box.shape, wraps) : [])];
-  const widthOf = (box) => Math.max(...linesOf(box).map((line, i) => (i ? textWidth(line, SIZES.shape) : textWidth(line, SIZES.label, 600)))) + 2 * padding;
+  const lineWidth = (line, i) => (i ? textWidth(line, shape) : textWidth(line, label, 600));
+  const widthOf = (box) => Math.max(...linesOf(box).map(lineWidth)) + 2 * padding;
   const heightOf = (box) => (box.shape ? 37 + LINE * (linesOf(box).length - 1) : 34);
   const spread = (sizes, gaps) => {
     const starts = [0];
@@ -104,13 +105,13 @@ function layout(boxes, arrows, { padding, gapX, gapY, wraps }) {
   const besides = arrows.filter((arrow) => where[arrow.from].row === where[arrow.to].row && arrow.label);
   const after = (arrow) => Math.floor(Math.min(where[arrow.from].column, where[arrow.to].column)); // the gap behind this column
   const gaps = times(columns, (i) =>
-    Math.max(gapX, ...besides.filter((arrow) => after(arrow) === i).map((arrow) => textWidth(arrow.label, SIZES.shape) + 24)),
+    Math.max(gapX, ...besides.filter((arrow) => after(arrow) === i).map((arrow) => textWidth(arrow.label, shape) + 24)),
   );
   const widths = sizes(columns, "column", widthOf);
   const heights = sizes(rows, "row", heightOf);
   const lefts = spread(widths, gaps);
   const tops = spread(heights, heights.map(() => gapY));
-  const margin = boxes.length > columns ? 18 : 8; // for arrows that go around
+  const margin = boxes.length > columns ? around : 8; // for arrows that go around
   const place = (box) => {
     const [width, height] = [widthOf(box), heightOf(box)];
     const low = Math.floor(box.column);
@@ -127,10 +128,10 @@ const scripted = (words) => words.split(/_(\w)/).map((piece, i) => (i % 2 ? make
 
 /** A text of several words in two lines, if it is to be wrapped; numbers stay together. */
 function wrapped(text, wraps) {
-  const words = text.split(" ");
+  const words = text.split(/(?<=[ -])/);
   if (!wraps || words.length < 2 || text.length < 10 || text.startsWith("(")) return [text];
   const half = Math.ceil(words.length / 2);
-  return [words.slice(0, half).join(" "), words.slice(half).join(" ")];
+  return [words.slice(0, half), words.slice(half)].map((some) => some.join("").trim());
 }
 
 // ---------------------------------------------------------------------------------------------- ways
@@ -190,7 +191,7 @@ function placeLabels(arrows, routes, all, width) {
   const occupied = [];
   return arrows.map((arrow, at) => {
     if (!arrow.label) return null;
-    const size = textWidth(arrow.label, SIZES.shape);
+    const size = textWidth(arrow.label, WIDE.shape);
     const { points } = routes[at];
     const places = [0.5, 0.35, 0.65, 0.2, 0.8].flatMap((part) => {
       const [x, y] = points[Math.floor(part * (points.length - 1))];

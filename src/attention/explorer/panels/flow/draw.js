@@ -2,7 +2,7 @@
 // Matrices, each made from those before it. A step lights those that it computes and what they are made of, and copies
 // of that are seen to move there. Lines of matrices break where there is no room; arrows are laid after the breaks.
 
-const FLOW = { letter: 0.6, gap: 1.5, least: 12, most: 1.1, wide: 55, widest: 75, flight: 420, stagger: 180 }; // em, pixels, milliseconds
+const FLOW = { letter: 0.6, gap: 1.5, least: 13, most: 1.2, wide: 55, widest: 75, flight: 420, stagger: 180 }; // em, pixels, milliseconds
 
 function flow(read, hand) {
   const specs = read.first("stations");
@@ -175,9 +175,8 @@ function flow(read, hand) {
   function lay() {
     const places = figure.closest(".wide") ? across : lines;
     if (places !== laid) arrange(places);
-    const inherited = parseFloat(getComputedStyle(figure).fontSize);
-    const fitting = (stage.clientWidth - 2) / widest(laid);
-    const size = fitting < FLOW.least ? FLOW.least : Math.min(fitting, FLOW.most * inherited);
+    const most = FLOW.most * parseFloat(getComputedStyle(figure).fontSize);
+    const size = clamp((stage.clientWidth - 2) / widest(laid), FLOW.least, most);
     stage.style.fontSize = `${size.toFixed(2)}px`;
     const room = (stage.clientWidth - 1) / size;
     let line = 0;
