@@ -16,9 +16,13 @@ function plane(read, hand) {
   const heads = names.map(() => make("polygon", { class: "arrowhead" }));
   const clouds = pointNames.map((name) => make("path", { "data-points": name, class: "points" }));
   const tags = [...names, ...pointNames].map((name) => make("text", { class: "tag" }, name));
-  const lines = lineNames.map((name, i) => make("path", { "data-name": name, class: "thin", "data-dash": i }));
+  const dashOf = (name) => (lineNames.indexOf(name) === 1 ? "5 4" : "none");
+  const lines = lineNames.map((name) => make("path", { "data-name": name, class: "thin", "stroke-dasharray": dashOf(name) }));
   const areas = areaNames.map((name) => make("path", { "data-name": name, class: "area" }));
-  const joins = joinNames.map(([from, to], i) => make("g", { "data-join": `${from} ${to}`, "data-color": "weights" }, ...Array.from(read.first(`joins_${i}`), () => make("line"))));
+  const joins = joinNames.map(([from, to], i) => {
+    const lines = Array.from(read.first(`joins_${i}`), () => make("line"));
+    return make("g", { "data-join": `${from} ${to}`, "data-color": "weights" }, ...lines);
+  });
   const clip = make("clipPath", { id: `attention-clip-${++serial}` }, make("rect"));
   const behind = make("g", { "clip-path": `url(#${clip.id})` }, ...areas, ...lines);
   const handles = read.first("handles");
@@ -30,19 +34,22 @@ function plane(read, hand) {
     [[...arrows, ...clouds][i], heads[i], tags[i]].forEach((mark) => mark?.classList.toggle("given", isGiven));
   });
   const grips = handles.map(() => make("circle", { r: 12 }));
-  const svg = make("svg", { role: "img" }, clip, frame, behind, ...joins, ...ghosts, ...clouds, ...arrows, ...heads, ...tags, ...grips);
+  const drawn = [clip, frame, behind, joins, ghosts, clouds, arrows, heads, tags, grips].flat();
+  const svg = make("svg", { role: "img" }, ...drawn);
   const caption = make("figcaption");
-  const what = handles.some(isArea) ? "an arrow’s tip, or" : names.includes(handles[0]?.name) ? "the tip of" : "the point";
+  const single = names.includes(handles[0]?.name) ? "the tip of" : "the point";
+  const what = handles.some(isArea) ? "an arrow’s tip, or" : single;
   const hint = hintOf(what, handles.some(isArea) ? handles.filter(isArea) : handles);
   const many = pointNames.filter((_, i) => read.first(`points_${i}`).length > 2); // too many to be named one by one
   const named = [...many, ...lineNames, ...areaNames];
   const sample = (name) =>
     many.includes(name) ? make("i", { class: "dot", "data-mark": many.indexOf(name) % MARKS, "aria-hidden": "true" })
-    : lineNames.includes(name) ? sampleOf("thin", lineNames.indexOf(name))
+    : lineNames.includes(name) ? sampleOf("thin", dashOf(name))
     : make("i", { class: "patch area", "aria-hidden": "true" });
   const legend = make("p", { class: "legend" }, ...named.map((name) => make("span", {}, sample(name), name)));
   many.forEach((name, i) => set(clouds[pointNames.indexOf(name)], { "data-mark": i % MARKS }));
-  const figure = make("figure", { class: "plane" }, caption, svg, ...(named.length && !read.small ? [legend] : []), hint);
+  const words = named.length && !read.small ? [legend, hint] : [hint];
+  const figure = make("figure", { class: "plane" }, caption, svg, ...words);
   let now = null;
   let compared = null;
   let plot = null;
@@ -69,11 +76,14 @@ function plane(read, hand) {
   const tip = (vectors, i) => [vectors[2 * i], vectors[2 * i + 1]];
 
   function sentence() {
-    const said = names.map((name, i) => `${name} points to ${tip(now.vectors, i).map((part) => told(part)).join(", ")}`);
-    const lone = pointNames.map((name, i) =>
-      now.points[i].length === 2 ? `${name} at ${[...now.points[i]].map((part) => told(part)).join(", ")}` : `${now.points[i].length / 2} points, ${name}`,
-    );
-    const joined = joinNames.map(([from, to], i) => `${from} joined to ${to} by ${now.joins[i].length > 3 ? "their weights" : [...now.joins[i]].map((part) => told(part)).join(", ")}`);
+    const listed = (numbers) => Array.from(numbers, told).join(", ");
+    const said = names.map((name, i) => `${name} points to ${listed(tip(now.vectors, i))}`);
+    const lone = pointNames.map((name, i) => {
+      const points = now.points[i];
+      return points.length === 2 ? `${name} at ${listed(points)}` : `${points.length / 2} points, ${name}`;
+    });
+    const strength = (weights) => (weights.length > 3 ? "their weights" : listed(weights));
+    const joined = joinNames.map(([from, to], i) => `${from} joined to ${to} by ${strength(now.joins[i])}`);
     return `${now.caption || "Plane"}: ${[...said, ...lone, ...joined].join("; ")}.`;
   }
 
@@ -118,16 +128,20 @@ function plane(read, hand) {
   /** Several lines of so many corners each, one behind the other. */
   function polylines(corners, length) {
     const pieces = [];
-    for (let at = 0; at < corners.length; at += 2 * length) pieces.push(trace(...halves(corners.slice(at, at + 2 * length)), plot.px, plot.py));
+    for (let at = 0; at < corners.length; at += 2 * length) {
+      pieces.push(trace(...halves(corners.slice(at, at + 2 * length)), plot.px, plot.py));
+    }
     return pieces.join("");
   }
 
   function drawJoins(group, [from, to], weights) {
     const [x, y] = spotOf(from, now.drawn, now.drawnPoints);
-    const [xs, ys] = names.includes(to) ? tip(now.drawn, names.indexOf(to)).map((part) => [part]) : halves(now.drawnPoints[pointNames.indexOf(to)]);
+    const isVector = names.includes(to);
+    const [xs, ys] = halves(isVector ? tip(now.drawn, names.indexOf(to)) : now.drawnPoints[pointNames.indexOf(to)]);
     [...group.children].forEach((line, i) => {
       const part = now.most ? Math.min(weights[i] / now.most, 1) : 0;
-      set(line, { x1: plot.px(x), y1: plot.py(y), x2: plot.px(xs[i]), y2: plot.py(ys[i]), "stroke-width": (0.5 + 4.5 * part).toFixed(2), "stroke-opacity": (0.85 * Math.sqrt(part)).toFixed(3) });
+      set(line, { x1: plot.px(x), y1: plot.py(y), x2: plot.px(xs[i]), y2: plot.py(ys[i]) });
+      set(line, { "stroke-width": 0.5 + 4.5 * part, "stroke-opacity": 0.85 * Math.sqrt(part) });
     });
   }
 
@@ -149,7 +163,7 @@ function plane(read, hand) {
       textAt(box.right, box.bottom + 33, "end", now.axes[0]),
       textAt(box.left - 40, box.top - 1, "start", now.axes[1]),
     );
-    names.forEach((_, i) => [arrows[i], ghosts[i], heads[i]].forEach((part) => set(part, { "data-color": now.colors[i] })));
+    [arrows, ghosts, heads].forEach((all) => all.forEach((part, i) => set(part, { "data-color": now.colors[i] })));
     clouds.forEach((path, i) => set(path, { "data-color": now.colors[names.length + i] }));
     const colorOf = (name) => now.colors[[...names, ...pointNames, ...lineNames, ...areaNames].indexOf(name)];
     named.forEach((name, i) => set(legend.children[i], { "data-color": colorOf(name) }));
@@ -179,7 +193,8 @@ function plane(read, hand) {
   function placeTags() {
     const tips = names.map((_, i) => tip(now.drawn, i)).map(([x, y]) => [plot.px(x), plot.py(y)]);
     const origin = [plot.px(0), plot.py(0)];
-    const along = (end) => [0.25, 0.5, 0.75, 1].map((part) => [0, 1].map((axis) => origin[axis] + part * (end[axis] - origin[axis])));
+    const on = (end, part) => [0, 1].map((axis) => origin[axis] + part * (end[axis] - origin[axis]));
+    const along = (end) => [0.25, 0.5, 0.75, 1].map((part) => on(end, part));
     const lone = now.drawnPoints.map((point) => (point.length === 2 ? [plot.px(point[0]), plot.py(point[1])] : null));
     const crowds = now.drawnPoints.filter((points) => points.length > 2).flatMap((points) => {
       const [xs, ys] = halves(points);
@@ -195,7 +210,8 @@ function plane(read, hand) {
       const width = 8 * tag.textContent.length;
       const places = [[10, -16], [-10 - width, -16], [10, 4], [-10 - width, 4], [-width / 2, -28], [-width / 2, 14]];
       const boxes = places.map(([dx, dy]) => new DOMRect(at[0] + dx, at[1] + dy, width, 14));
-      const costs = boxes.map((box) => occupied.filter((other) => overlap(box, other)).length + (isOutside(box) ? 9 : 0));
+      const covered = (box) => occupied.filter((other) => overlap(box, other)).length;
+      const costs = boxes.map((box) => covered(box) + (isOutside(box) ? 9 : 0));
       const best = boxes[costs.indexOf(Math.min(...costs))];
       occupied.push(best);
       set(tag, { x: best.left, y: best.bottom - 3 });
@@ -211,7 +227,8 @@ function plane(read, hand) {
     const { name, controls } = handle;
     const [[first], [second, count] = []] = controls.map(hand.axis);
     let from = []; // the state in which an area was taken: its second control goes as far as its first
-    const along = (places) => (isArea(handle) ? places.with(second, from[second] + places[first] - from[first]) : places);
+    const along = (places) =>
+      isArea(handle) ? places.with(second, from[second] + places[first] - from[first]) : places;
     grab(grips[i], figure, { ...hand, follow: (places) => hand.follow(along(places)) }, {
       controls: isArea(handle) ? [controls[0]] : controls,
       state: () => (from = [...now.state]),
@@ -242,7 +259,8 @@ function plane(read, hand) {
     svg,
     (_, event) => {
       const { to } = inWindow(svg);
-      const places = [...names.map((_, i) => tip(now.vectors, i)), ...now.points.map((point) => [...point.slice(0, 2)])];
+      const places = names.map((_, i) => tip(now.vectors, i));
+      places.push(...now.points.map((point) => [...point.slice(0, 2)]));
       const spots = places.map(([x, y]) => to(plot.px(x), plot.py(y)));
       const gaps = spots.map(([x, y]) => Math.hypot(x - event.clientX, y - event.clientY));
       const nearest = gaps.indexOf(Math.min(...gaps));

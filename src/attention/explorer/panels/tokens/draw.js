@@ -21,7 +21,8 @@ function tokens(read, hand) {
   const beside = two ? [svg, row(keys, { class: "words keys" })] : [];
   const stage = make("div", { class: `stage${two ? " two" : ""}${flat ? " flat" : ""}` }, asking, ...beside);
   const spoken = makeSpoken();
-  const figure = make("figure", { class: "tokens", "data-size": chips ? "large" : null }, caption, stage, spoken.element);
+  const size = chips ? "large" : null;
+  const figure = make("figure", { class: "tokens", "data-size": size }, caption, stage, spoken.element);
   let now = null;
   let chosen = null; // by the reader; else as the state has it
   let looked = null; // at which query the pointer is
@@ -55,7 +56,8 @@ function tokens(read, hand) {
       const hidden = isHidden(i, j);
       item.element.dataset.value = exact(weight(i, j));
       item.element.toggleAttribute("data-masked", hidden);
-      const shown = hidden ? { background: "", text: "" } : shade("weights", strength(weight(i, j, now.drawn), now.limits));
+      const part = strength(weight(i, j, now.drawn), now.limits);
+      const shown = hidden ? { background: "", text: "" } : shade("weights", part);
       item.text.style.background = shown.background;
       item.text.style.color = shown.text;
       const isCompared = compared && (compared.chosen ?? i) === i; // the query that was compared, where one was
@@ -84,7 +86,7 @@ function tokens(read, hand) {
       const way = flat
         ? `M${from} ${height}C${from} ${height / 2} ${to} ${height / 2} ${to} 0`
         : `M0 ${from}C${width / 2} ${from} ${width / 2} ${to} ${width} ${to}`;
-      set(arc, { d: way, "stroke-width": (1 + 7 * part).toFixed(1), "stroke-opacity": (0.25 + 0.75 * part).toFixed(2) });
+      set(arc, { d: way, "stroke-width": 1 + 7 * part, "stroke-opacity": 0.25 + 0.75 * part });
     });
   }
 
