@@ -54,7 +54,8 @@ function bars(read, hand) {
       bar.toggleAttribute("data-below", drawn < origin);
       setStyle(cells[row], "--end", part(drawn).toFixed(4));
       setStyle(bar, "--from", part(Math.min(drawn, origin)).toFixed(4));
-      [bar, number].forEach((each) => setStyle(each, "--to", part(Math.max(drawn, origin)).toFixed(4)));
+      setStyle(bar, "--to", part(Math.max(drawn, origin)).toFixed(4));
+      setStyle(number, "--to", part(Math.max(drawn, origin, compared ? compared[row] : origin)).toFixed(4));
       bar.toggleAttribute("data-pinned", Boolean(compared));
       if (compared) {
         setStyle(bar, "--pin-from", part(Math.min(compared[row], origin)).toFixed(4));

@@ -60,7 +60,7 @@ function curves(read, hand) {
   const ghosts = names.map(() => make("path", { class: "line ghost" }));
   const lines = names.map((name) => make("path", { "data-name": name, class: "line" }));
   const isFew = read.shape("x")[0] <= FEW;
-  const knots = isFew ? names.map(() => make("path", { class: "points" })) : [];
+  const knots = isFew ? names.map(() => make("path", { class: "knot" })) : [];
   const clouds = pointNames.map((name) => make("path", { "data-points": name, class: "points" }));
   const tags = pointNames.map((name) => make("text", { class: "tag" }, name)); // of points that are alone
   const ends = names.map((name) => make("text", { class: "end" }, name)); // where a line ends, if there is room
@@ -261,18 +261,14 @@ function curves(read, hand) {
       set(ends[i], { visibility: plot.isDirect ? "visible" : "hidden" });
     });
     clouds.forEach((path, i) => set(path, { "data-color": now.colors[names.length + i] }));
-    const entry = (name, i, kind) =>
-      make(
-        "span",
-        { "data-color": now.colors[i] },
-        kind === "stroke" ? sampleOf("line", DASHES[i % DASHES.length]) : make("i", { class: "dot", "aria-hidden": "true" }),
-        name,
-      );
+    const entry = (name, i, sample) => make("span", { "data-color": now.colors[i] }, sample, name);
+    const stroke = (i) => sampleOf("line", DASHES[i % DASHES.length]);
+    const dot = () => make("i", { class: "dot", "aria-hidden": "true" });
     const axes = read.small ? [`${now.axes[0]} →`, `${now.axes[1]} ↑`].filter((words) => words.length > 2) : [];
     key.replaceChildren(
       ...axes.map((words) => make("span", { class: "axis" }, words)),
-      ...names.flatMap((name, i) => (plot.isDirect && !hand.hidesData() ? [] : [entry(name, i, "stroke")])),
-      ...pointNames.flatMap((name, i) => (isAlone(i) ? [] : [entry(name, names.length + i, "dot")])),
+      ...names.flatMap((name, i) => (plot.isDirect && !hand.hidesData() ? [] : [entry(name, i, stroke(i))])),
+      ...pointNames.flatMap((name, i) => (isAlone(i) ? [] : [entry(name, names.length + i, dot())])),
     );
   }
 

@@ -17,7 +17,8 @@ function plane(read, hand) {
   const clouds = pointNames.map((name) => make("path", { "data-points": name, class: "points" }));
   const tags = [...names, ...pointNames].map((name) => make("text", { class: "tag" }, name));
   const dashOf = (name) => (lineNames.indexOf(name) === 1 ? "5 4" : "none");
-  const lines = lineNames.map((name) => make("path", { "data-name": name, class: "thin", "stroke-dasharray": dashOf(name) }));
+  const thin = (name) => ({ "data-name": name, class: "thin", "stroke-dasharray": dashOf(name) });
+  const lines = lineNames.map((name) => make("path", thin(name)));
   const areas = areaNames.map((name) => make("path", { "data-name": name, class: "area" }));
   const joins = joinNames.map(([from, to], i) => {
     const lines = Array.from(read.first(`joins_${i}`), () => make("line"));
