@@ -23,8 +23,11 @@ function heatmap(read, hand) {
   const choosers = read.first("control"); // the controls that a row and a column set
   const chosen = choosers.every(Boolean) ? "cell" : choosers[0] ? "row" : "column";
   const hint = make("p", { class: "hint" }, choosers.some(Boolean) ? `Tap a ${chosen} to choose it.` : "");
-  const legend = make("p", { class: "legend" });
-  const element = make("div", { class: choosers.some(Boolean) ? "choosing" : null }, scroller, hint);
+  const between = make("span", { class: "axis" }); // small ones share it
+  const scale = make("span", { class: "scale" }, make("span"), make("i", { "aria-hidden": "true" }), make("span"));
+  const legend = make("p", { class: "legend" }, between, scale);
+  const parts = read.small ? [] : [legend];
+  const element = make("div", { class: choosers.some(Boolean) ? "choosing" : null }, scroller, ...parts, hint);
   if (cells.length && columns) cells[0][0].tabIndex = 0;
   let now = null;
   let compared = null;
@@ -37,7 +40,11 @@ function heatmap(read, hand) {
     const { limits, color, row, column } = now;
     setText(caption, now.caption);
     const axes = now.axes.map((axis, i) => (axis ? `${axis} ${"↓→"[i]}` : ""));
-    setText(read.small ? legend : corner, axes.join(" ").trim());
+    setText(read.small ? between : corner, axes.join(" ").trim());
+    setText(scale.firstChild, told(limits[0]));
+    setText(scale.lastChild, told(limits[1]));
+    const ramp = [...(limits[0] < 0 ? ["negative"] : []), "paper", color];
+    setStyle(scale, "--ramp", ramp.map((name) => `var(--al-${name})`).join());
     if (words !== now.columns) {
       words = now.columns;
       const isCropped = words.some(Boolean); // then a column without a word is one that this state does not have
@@ -83,7 +90,9 @@ function heatmap(read, hand) {
     if (!room) return;
     const width = (room / hand.scale() - 90) / columns;
     const least = hand.scale() > 1 ? 6.5 * ((now.digits ?? 2) + 2) : LEAST_WRITTEN;
-    setClass(table, "numberless", read.small || width < least);
+    const isNumberless = read.small || width < least;
+    setClass(table, "numberless", isNumberless);
+    scale.hidden = !isNumberless;
     const longest = Math.max(...now.columns.map((word) => [...word].length));
     const isLong = 10 * longest > width;
     heads.forEach((head) => head.toggleAttribute("data-long", isLong && longest > 2));

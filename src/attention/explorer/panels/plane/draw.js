@@ -2,8 +2,6 @@
 // Arrows and points with equal axes, so that an angle looks as large as it is; behind them areas, lines, and joins that
 // are stronger for a larger weight. A handle sets controls: an arrow's tip, or a point, is taken by hand (grab.js).
 
-const MARKS = 3; // round, square and small: clouds of one colour are told apart by them
-
 function plane(read, hand) {
   const names = read.first("names");
   const pointNames = read.first("point_names");
@@ -44,11 +42,10 @@ function plane(read, hand) {
   const many = pointNames.filter((_, i) => read.first(`points_${i}`).length > 2); // too many to be named one by one
   const named = [...many, ...lineNames, ...areaNames];
   const sample = (name) =>
-    many.includes(name) ? make("i", { class: "dot", "data-mark": many.indexOf(name) % MARKS, "aria-hidden": "true" })
+    many.includes(name) ? make("i", { class: "dot", "aria-hidden": "true" })
     : lineNames.includes(name) ? sampleOf("thin", dashOf(name))
     : make("i", { class: "patch area", "aria-hidden": "true" });
   const legend = make("p", { class: "legend" }, ...named.map((name) => make("span", {}, sample(name), name)));
-  many.forEach((name, i) => set(clouds[pointNames.indexOf(name)], { "data-mark": i % MARKS }));
   const words = named.length && !read.small ? [legend, hint] : [hint];
   const figure = make("figure", { class: "plane" }, caption, svg, ...words);
   let now = null;
