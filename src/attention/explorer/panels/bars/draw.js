@@ -63,7 +63,7 @@ function bars(read, hand) {
         setStyle(bar, "--pin-to", part(Math.max(compared[row], origin)).toFixed(4));
       }
       if (parts.length) stack(bar, row, part, origin);
-      setText(number, hidden ? "masked" : brief(value, now.digits));
+      setText(number, hidden ? "–" : brief(value, now.digits)); // hatched are maps alone
     });
   }
 

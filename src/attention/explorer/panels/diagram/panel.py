@@ -12,10 +12,7 @@ __all__ = ["Box", "diagram"]
 
 @dataclass(frozen=True)
 class Box:
-    """A tensor of a diagram: its label, its shape as a text or as numbers, and its colour (see :func:`heatmap`).
-
-    It may also say what it is, in a sentence, and be a link to a page of the book.
-    """
+    """A tensor: its label, its shape (text or numbers), its colour (see :func:`heatmap`), a sentence and a link."""
 
     label: str
     shape: str | tuple[int, ...] = ""

@@ -77,8 +77,7 @@ function graph(read, hand) {
   }
 
   function choose(i) {
-    chosen = i;
-    looked = null;
+    [chosen, looked] = [i, null];
     draw();
   }
 

@@ -21,8 +21,8 @@ function tokens(read, hand) {
   const beside = two ? [svg, row(keys, { class: "words keys" })] : [];
   const stage = make("div", { class: `stage${two ? " two" : ""}${flat ? " flat" : ""}` }, asking, ...beside);
   const spoken = makeSpoken();
-  const size = chips ? "large" : null;
-  const figure = make("figure", { class: "tokens", "data-size": size }, caption, stage, spoken.element);
+  const look = { class: "tokens", "data-color": "weights", "data-size": chips ? "large" : null };
+  const figure = make("figure", look, caption, stage, spoken.element);
   let now = null;
   let chosen = null; // by the reader; else as the state has it
   let looked = null; // at which query the pointer is
@@ -38,7 +38,6 @@ function tokens(read, hand) {
   function update(state) {
     now = { ...read.now(state), drawn: read.blend("values", state) };
     setText(caption, now.caption);
-    figure.dataset.color = "weights";
     keys.forEach((item, j) => setText(item.text, now.keys[j]));
     if (two) queries.forEach((item, i) => setText(item.text, now.queries[i]));
     draw();
