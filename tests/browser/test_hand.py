@@ -45,7 +45,7 @@ def attending(causal=True, query=4):
     mask = causal_mask(5) if causal else torch.ones(5, 5, dtype=torch.bool)
     return [
         tokens(weights[0], WORDS, mask=mask, chosen=query, control="query"),
-        tokens(weights, WORDS, WORDS, mask=mask),
+        tokens(weights[1], WORDS, WORDS, mask=mask),
     ]
 
 
@@ -87,6 +87,31 @@ def test_an_angle_looks_as_large_as_it_is(show):
         float, page.locator("path.arrow:not(.ghost)").evaluate("p => p.getAttribute('d').match(/-?[\\d.]+/g)")
     )
     assert math.degrees(math.atan2(y0 - y1, x1 - x0)) == pytest.approx(40, abs=0.2)
+
+
+def test_an_area_is_taken_as_a_whole(show):
+    def pair(first=2, second=0):
+        tips = {"first": tip(20 * first, 2), "second": tip(20 * second + 45, 2)}
+        both = {"both": [(0, 0), tip(20 * first, 1), tip(10 * (first + second) + 22.5, 1), tip(20 * second + 45, 1)]}
+        size = {"limits": (-2, 2), "x_limits": (-2, 2)}
+        return plane(tips, areas=both, handle=("both", ["first", "second"]), **size)
+
+    page = show(explore(pair, first=(0, 9), second=(0, 9)))
+    grip = page.locator(".grip").bounding_box()
+    zero = page.locator("line.zero").evaluate_all("all => all.map((line) => line.getBoundingClientRect())")
+    origin = [zero[1]["x"], zero[0]["y"]]
+    x, y = grip["x"] + grip["width"] / 2, grip["y"] + grip["height"] / 2
+    reach = math.hypot(x - origin[0], y - origin[1])
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for angle in (60, 80, 102.5, 160):  # 102.5: both three further; there is no state as far on as 160
+        ahead = tip(angle, reach)
+        page.mouse.move(origin[0] + ahead[0], origin[1] - ahead[1], steps=3)
+        if angle == 102.5:
+            assert page.locator("output").all_inner_texts() == ["5", "3"]
+    page.mouse.up()
+    first, second = map(int, page.locator("output").all_inner_texts())
+    assert first - second == 2
 
 
 # ------------------------------------------------------------------------------------------------ links and read-out
@@ -152,7 +177,7 @@ def test_the_number_stands_beside_the_finger_and_moves_nothing(show, touch):
 
 def test_a_chosen_word_shows_its_weights_and_sets_its_control(show):
     page = show(explore(attending, causal=True, query=(0, 4)))
-    one, two = page.locator("figure.tokens").all()
+    one = page.locator("figure.tokens").first
     torch.manual_seed(0)
     weights = attention_weights(torch.randn(2, 5, 4), torch.randn(2, 5, 4), is_causal=True)
     one.locator(".token").nth(2).click()
@@ -164,13 +189,6 @@ def test_a_chosen_word_shows_its_weights_and_sets_its_control(show):
     assert page.locator("output").inner_text() == "1"
     one.locator("ul.spoken li").filter(has_text="cat →").first.wait_for(state="attached")
     assert "cat → saw, masked" in one.locator("ul.spoken li").all_text_contents()
-    heads = two.get_by_role("button")
-    assert heads.all_inner_texts() == ["head 1", "head 2"]
-    before = two.locator(".keys .token").evaluate_all("all => all.map(t => t.dataset.value)")
-    heads.nth(0).click()
-    after = two.locator(".keys .token").evaluate_all("all => all.map(t => Number(t.dataset.value))")
-    assert [str(value) for value in after] != before
-    torch.testing.assert_close(torch.tensor(after), weights[1, 4])
 
 
 def test_pointing_at_a_key_shows_who_attends_to_it(show):
@@ -297,6 +315,21 @@ def test_a_diagram_follows_its_control_and_says_itself(show):
     assert (
         page.locator(".diagram svg").get_attribute("aria-label")
         == "X (B, L, 32); Q (B, 8, L, 4). From X by split to Q."
+    )
+
+
+def test_a_box_says_what_it_is_and_in_the_book_opens_its_page(show, tmp_path):
+    box = Box("Q", says="what is asked for", link="01-dictionary.html")
+    page = show(explore(lambda: diagram([["Q", "K"]], boxes={"Q": box})))
+    assert page.locator(".diagram a").get_attribute("href") is None  # a notebook has no such page
+    (tmp_path / "book").mkdir()
+    (tmp_path / "page.html").rename(tmp_path / "book" / "page.html")
+    page.goto((tmp_path / "book" / "page.html").as_uri())
+    page.keyboard.press("Tab")
+    assert page.locator(".readout").inner_text() == "Q: what is asked for"
+    link = page.get_by_role("link", name="Q: what is asked for")
+    assert link.evaluate("link => new URL(link.href.baseVal, location.href).pathname").endswith(
+        "book/01-dictionary.html"
     )
 
 

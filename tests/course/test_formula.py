@@ -1,5 +1,7 @@
 """The picture of the whole formula: which chapter sees what of it."""
 
+from pathlib import Path
+
 import pytest
 
 from attention.course.formula import LIT, formula
@@ -21,6 +23,12 @@ def test_the_picture_grows():
 def test_between_all_chapters_the_whole_formula_is_lit():
     lit = {part for parts in LIT.values() for part in parts if isinstance(part, str)}
     assert lit == {box["name"] for box in formula(11).words["boxes"]}
+
+
+def test_each_box_opens_a_chapter():
+    for box in formula(11).words["boxes"]:
+        assert Path("book", box["link"]).with_suffix(".ipynb").exists(), box
+        assert box["says"]
 
 
 def test_a_chapter_without_a_part_is_refused():

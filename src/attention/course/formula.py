@@ -6,19 +6,19 @@ from attention.explorer import Box, diagram
 from attention.explorer.panels import Panel
 
 BOXES = {
-    "positions": Box("P", "positions"),
-    "tokens": Box("X", "tokens"),
-    "query": Box("Q", "queries", "query"),
-    "key": Box("K", "keys", "key"),
-    "value": Box("V", "values", "value"),
-    "scores": Box("QKᵀ", "scores"),
-    "scaled": Box("÷ √D", "scaled"),
-    "masked": Box("mask", "masked"),
-    "weights": Box("softmax", "weights", "weights"),
-    "output": Box("· V", "output", "value"),
-    "heads": Box("W_o", "heads joined", "value"),
-    "added": Box("X + …", "residual stream"),
-    "feed-forward": Box("FFN", "feed-forward"),
+    "positions": Box("P", "positions", says="where each token stands", link="08-positions.html"),
+    "tokens": Box("X", "tokens", says="a row of numbers for each token", link="06-self-attention.html"),
+    "query": Box("Q", "queries", "query", "what is asked for, a row for each query", "01-dictionary.html"),
+    "key": Box("K", "keys", "key", "what each entry is found by, a row for each", "01-dictionary.html"),
+    "value": Box("V", "values", "value", "what each entry gives, a row for each", "01-dictionary.html"),
+    "scores": Box("QKᵀ", "scores", says="how well each key matches each query", link="02-scores.html"),
+    "scaled": Box("÷ √D", "scaled", says="so that wide vectors do not make it sharp", link="03-scaling.html"),
+    "masked": Box("mask", "masked", says="what may not be seen gets a score of −∞", link="05-masking.html"),
+    "weights": Box("softmax", "weights", "weights", "shares that add up to 1 in each row", "04-softmax.html"),
+    "output": Box("· V", "output", "value", "values, averaged with these weights", "01-dictionary.html"),
+    "heads": Box("W_o", "heads joined", "value", "several lookups side by side, joined", "07-multi-head.html"),
+    "added": Box("X + …", "residual stream", says="what was found, added to X", link="11-transformer.html"),
+    "feed-forward": Box("FFN", "feed-forward", says="a network for each token alone", link="11-transformer.html"),
 }
 
 # For each chapter, what it explains: boxes, and arrows by their two ends.

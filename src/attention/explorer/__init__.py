@@ -4,7 +4,7 @@ from attention.explorer.explorer import Explorer, explore
 from attention.explorer.panels import *  # noqa: F403 - what any folder of panels brings; an editor reads these names:
 from attention.explorer.panels.bars.panel import bars
 from attention.explorer.panels.curves.panel import curves
-from attention.explorer.panels.diagram.panel import Arrow, Box, diagram
+from attention.explorer.panels.diagram.panel import Box, diagram
 from attention.explorer.panels.flow.panel import Station, flow
 from attention.explorer.panels.graph.panel import graph
 from attention.explorer.panels.heatmap.panel import heatmap
@@ -13,7 +13,6 @@ from attention.explorer.panels.tokens.panel import tokens
 from attention.explorer.predictions import cell, choice, marker, sketch
 
 __all__ = [
-    "Arrow",
     "Box",
     "Explorer",
     "Station",

@@ -1,19 +1,16 @@
 // ------------------------------------------------------------------------------------------------ bars
-// Bars stand on a line at zero; their numbers stand in a column of their own. A bar's end may be a handle.
+// Bars stand on a line at zero, each with its number at its end, which may be a handle.
 
-const SHADES = 6; // of a colour, by which the parts of a bar are told apart
+const SHADES = [1, 0.6, 0.3, 0.8, 0.45, 0.18]; // of a colour, by which the parts of a bar are told apart
 
 function bars(read, hand) {
   const parts = read.first("parts_names") ?? [];
   const caption = make("caption");
   const sides = read.first("labels").map(() => make("th", { scope: "row" }));
+  const shadeOf = (i) => ({ style: `filter: opacity(${SHADES[i % SHADES.length]})` });
+  const pieces = () => parts.map((name, i) => make("i", { "data-part": name, ...shadeOf(i) }));
   const cells = sides.map(() =>
-    make(
-      "td",
-      {},
-      make("span", { class: "bar" }, ...parts.map((name, i) => make("i", { "data-part": name, "data-shade": i % SHADES }))),
-      make("span", { class: "number" }),
-    ),
+    make("td", {}, make("span", { class: "bar" }, ...pieces()), make("span", { class: "number" })),
   );
   const table = make(
     "table",
@@ -21,8 +18,9 @@ function bars(read, hand) {
     caption,
     make("tbody", {}, ...sides.map((side, row) => make("tr", {}, side, cells[row]))),
   );
-  const legend = make("p", { class: "legend" });
-  legend.append(...parts.map((name, i) => make("span", { "data-part": name }, make("i", { class: "patch", "data-shade": i % SHADES }), name)));
+  const sample = (i) => make("i", { class: "patch", ...shadeOf(i) });
+  const named = parts.map((name, i) => make("span", { "data-part": name }, sample(i), name));
+  const legend = make("p", { class: "legend" }, ...named);
   const handles = read.first("handles");
   const grips = handles.map(() => make("span", { class: "knob", "aria-hidden": "true" }));
   const hint = hintOf("the end of", handles);
@@ -52,18 +50,20 @@ function bars(read, hand) {
       const drawn = hidden || Number.isNaN(value) ? origin : now.drawn[row];
       const [bar, number] = cells[row].children;
       setText(side, now.labels[row]);
+      side.toggleAttribute("data-long", now.labels[row].length > 14);
       fill(cells[row], value, hidden, now.digits);
       bar.toggleAttribute("data-below", drawn < origin);
       setStyle(cells[row], "--end", part(drawn).toFixed(4));
       setStyle(bar, "--from", part(Math.min(drawn, origin)).toFixed(4));
       setStyle(bar, "--to", part(Math.max(drawn, origin)).toFixed(4));
+      setStyle(number, "--to", part(Math.max(drawn, origin, compared ? compared[row] : origin)).toFixed(4));
       bar.toggleAttribute("data-pinned", Boolean(compared));
       if (compared) {
         setStyle(bar, "--pin-from", part(Math.min(compared[row], origin)).toFixed(4));
         setStyle(bar, "--pin-to", part(Math.max(compared[row], origin)).toFixed(4));
       }
       if (parts.length) stack(bar, row, part, origin);
-      setText(number, hidden ? "masked" : brief(value, now.digits));
+      setText(number, hidden ? "–" : brief(value, now.digits)); // hatched are maps alone
     });
   }
 
@@ -78,8 +78,8 @@ function bars(read, hand) {
       if (value >= 0) up += value;
       const piece = bar.children[i];
       piece.toggleAttribute("data-below", value < 0);
-      piece.style.left = `${(part(start) * 100).toFixed(2)}%`;
-      piece.style.width = `${((part(start + Math.abs(value)) - part(start)) * 100).toFixed(2)}%`;
+      setStyle(piece, "--from", part(start).toFixed(4));
+      setStyle(piece, "--to", part(start + Math.abs(value)).toFixed(4));
     });
   }
 
@@ -141,11 +141,11 @@ function bars(read, hand) {
     markPart(lit[now.parts_axis]);
   }
   const compare = (state) => (compared = state && read("values", state));
-  const summary = () =>
-    sides.length > 4
-      ? ""
-      : now.labels.map((label, i) => `${label} ${isHidden(i) ? "masked" : brief(now.values[i], now.digits)}`).join(", ");
-  return { element, update, highlight, compare, summary, stop, legend: parts.length ? legend : null, cells: cells.map((cell) => [cell]), wholeRows: true, small: true, slim: true };
+  const written = (i) => (isHidden(i) ? "masked" : brief(now.values[i], now.digits));
+  const summary = () => (sides.length > 4 ? "" : now.labels.map((label, i) => `${label} ${written(i)}`).join(", "));
+  const guessed = { cells: cells.map((cell) => [cell]), wholeRows: true };
+  const look = { legend: parts.length ? legend : null, small: true, slim: true };
+  return { element, update, highlight, compare, summary, stop, ...guessed, ...look };
 }
 
 panelKinds.bars = bars;

@@ -44,7 +44,7 @@ def bars(
         labels: N labels; their numbers when not given.
         parts: P names, for bars that are sums.
         parts_axis: what a part is, such as ``"key"``: parts light up with panels of that axis.
-        mask: bool (N,), True = may attend.
+        mask: bool (N,), True = may attend; the other bars are left out, a dash in place of their number.
         caption: one line above the bars.
         axis: what a bar is, such as ``"key"``: bars and other panels of that axis light each other.
         color: as :func:`heatmap`'s.

@@ -1,10 +1,12 @@
 // ------------------------------------------------------------------------------------------------ curves
-// Lines have their names at their right ends, where Python found these apart and there is room. A handle is a point that
-// is alone, or a moment: a vertical line whose foot is taken by hand.
+// Lines have their names at their right ends, where Python found these apart and there is room. A handle is a point
+// that is alone, or a moment: a vertical line whose foot is taken by hand.
 
 const NAME_SIZE = 13;
 const LINE_HEIGHT = 15;
+const DASHES = ["none", "8 4", "2 3", "9 3 2 3", "14 5"];
 const LEAST_NAMED = 300; // pixels of a plot whose lines have their names at their ends
+const FEW = 8; // places that are marked, each with its number below: a line between them was not measured
 
 /** How far along an axis a number lies, as a part of it. */
 const along = (value, [low, high], scale) =>
@@ -43,7 +45,11 @@ function dots(x, y, px, py) {
 
 /** A piece of a line for a legend, with its dashes. */
 const sampleOf = (look, dash) =>
-  make("svg", { class: "sample", viewBox: "0 0 28 8", "aria-hidden": "true" }, make("path", { d: "M0 4H28", class: look, "data-dash": dash }));
+  make(
+    "svg",
+    { class: "sample", viewBox: "0 0 28 8", "aria-hidden": "true" },
+    make("path", { d: "M0 4H28", class: look, "stroke-dasharray": dash }),
+  );
 
 function curves(read, hand) {
   const names = read.first("names");
@@ -53,15 +59,22 @@ function curves(read, hand) {
   const frame = make("g", { class: "frame" });
   const ghosts = names.map(() => make("path", { class: "line ghost" }));
   const lines = names.map((name) => make("path", { "data-name": name, class: "line" }));
+  const isFew = read.shape("x")[0] <= FEW;
+  const knots = isFew ? names.map(() => make("path", { class: "knot" })) : [];
   const clouds = pointNames.map((name) => make("path", { "data-points": name, class: "points" }));
   const tags = pointNames.map((name) => make("text", { class: "tag" }, name)); // of points that are alone
   const ends = names.map((name) => make("text", { class: "end" }, name)); // where a line ends, if there is room
-  const moments = momentNames.map((name) => make("g", { class: "moment", "data-name": name }, make("line"), make("text", { class: "tag" }, name), ...names.map(() => make("circle", { class: "bead", r: 4 }))));
+  const bead = () => make("circle", { class: "bead", r: 4 });
+  const moments = momentNames.map((name) => {
+    const tag = make("text", { class: "tag" }, name);
+    return make("g", { class: "moment", "data-name": name }, make("line"), tag, ...names.map(bead));
+  });
   const grips = handles.map(() => make("circle", { r: 12, "data-color": "ink" }));
   const rails = handles.map(() => make("line", { class: "rail" })); // of a moment: taken anywhere on its line
   const hair = make("line", { class: "hair", visibility: "hidden" });
   const beads = names.map(() => make("circle", { class: "bead", r: 4, visibility: "hidden" }));
-  const svg = make("svg", { role: "img", class: "plot" }, frame, ...moments, ...ghosts, ...lines, ...clouds, ...tags, ...ends, hair, ...beads, ...rails, ...grips);
+  const drawn = [frame, moments, ghosts, lines, knots, clouds, tags, ends, hair, beads, rails, grips].flat();
+  const svg = make("svg", { role: "img", class: "plot" }, ...drawn);
   const cursor = make("div", { class: "cursor", role: "slider", tabindex: 0, "aria-label": "Read the curves at" });
   const key = make("p", { class: "legend" });
   const note = make("p", { class: "coincide" });
@@ -89,7 +102,8 @@ function curves(read, hand) {
     };
     setText(caption, now.caption);
     set(svg, { "aria-label": sentence() });
-    set(cursor, { "aria-valuemin": 0, "aria-valuemax": Math.max(now.x.length - 1, 0), "aria-valuenow": at ?? middle() });
+    const last = Math.max(now.x.length - 1, 0);
+    set(cursor, { "aria-valuemin": 0, "aria-valuemax": last, "aria-valuenow": at ?? middle() });
     draw();
     if (at !== null) tell();
   }
@@ -105,7 +119,8 @@ function curves(read, hand) {
       const line = now.lines[i];
       return `${name} goes from ${told(line[0])} at ${told(now.x[0])} to ${told(line[last])} at ${told(now.x[last])}`;
     });
-    const counted = pointNames.map((name, i) => (isAlone(i) ? placeOf(name) : `${now.points[i][0].length} points, ${name}`));
+    const several = (name, i) => `${now.points[i][0].length} points, ${name}`;
+    const counted = pointNames.map((name, i) => (isAlone(i) ? placeOf(name) : several(name, i)));
     return `${now.caption || "Curves"}: ${[...said, ...counted, ...momentNames.map(placeOf)].join("; ")}.`;
   }
 
@@ -119,23 +134,26 @@ function curves(read, hand) {
   }
 
   function draw() {
-    const usual = (wide) => (read.small ? Math.round(clamp(wide * 0.7, 90, 150)) : Math.round(clamp(wide * 0.5, 180, 280)));
+    const usual = (wide) => Math.round(read.small ? clamp(wide * 0.7, 90, 150) : clamp(wide * 0.5, 180, 280));
     const [width, height] = hand.room(stage, wide, usual);
     const isDirect = read.first("direct") && !read.small && width >= LEAST_NAMED && widestName < 0.28 * width;
     const beside = grips.length ? 16 : 8; // lines' names stand as far off as a grip is wide
     const right = width - (isDirect ? widestName + 8 + beside : 16); // half of the last mark, such as 1000
     const top = now.axes[1] && !read.small ? 30 : moments.length ? 18 : 9;
     const labels = marksOf(now.limits, now.y_scale, read.small ? 2 : 4).map(({ label }) => textWidth(label, 13) + 12);
-    const box = { left: Math.max(read.small ? 30 : 46, ...labels), right, top, bottom: height - (read.small ? 20 : 38) - (grips.length ? 8 : 0) };
+    const bottom = height - (read.small ? 20 : 38) - (grips.length ? 8 : 0);
+    const box = { left: Math.max(read.small ? 30 : 46, ...labels), right, top, bottom };
     const { px, py } = scales(now.x_limits, now.limits, box, now.x_scale, now.y_scale);
     plot = { width, box, px, py, isDirect, beside };
     set(svg, { viewBox: `0 0 ${width} ${height}` });
-    const signature = [width, height, ...now.x_limits, ...now.limits, ...now.axes, ...now.colors, hand.hidesData()].join();
+    const scale = [...now.x_limits, ...now.limits, ...now.axes, ...now.colors];
+    const signature = [width, height, ...scale, hand.hidesData()].join();
     if (signature !== svg.signature) {
       svg.signature = signature;
       drawFrame();
     }
     lines.forEach((path, i) => set(path, { d: trace(now.drawnX, now.drawn[i], px, py) }));
+    knots.forEach((path, i) => set(path, { d: dots(now.drawnX, now.drawn[i], px, py) }));
     ghosts.forEach((path, i) => set(path, { d: compared ? trace(now.x, compared[i], px, py) : "" }));
     clouds.forEach((path, i) => set(path, { d: dots(...now.drawnPoints[i], px, py) }));
     tags.forEach((tag, i) => placeTag(tag, now.drawnPoints[i]));
@@ -155,7 +173,8 @@ function curves(read, hand) {
     const seen = Number.isFinite(x) && Number.isFinite(y) && !more.length;
     set(tag, { visibility: seen ? "visible" : "hidden" });
     if (!seen) return;
-    const cut = plot.px(x) + 8 + 7 * tag.textContent.length > (plot.isDirect ? plot.box.right : plot.width); // about 7 pixels a letter
+    const end = plot.px(x) + 8 + 7 * tag.textContent.length; // about 7 pixels a letter
+    const cut = end > (plot.isDirect ? plot.box.right : plot.width);
     const off = grips.length ? 15 : 8;
     set(tag, { "text-anchor": cut ? "end" : "start", x: plot.px(x) + (cut ? -off : off), y: plot.py(y) - 6 });
   }
@@ -166,7 +185,10 @@ function curves(read, hand) {
     const order = heights.map((_, i) => i).sort((a, b) => heights[a] - heights[b]);
     const placed = [];
     order.forEach((i) => placed.push(Math.max(heights[i], (placed.at(-1) ?? -Infinity) + LINE_HEIGHT)));
-    for (let k = placed.length - 1, low = plot.box.bottom; k >= 0; k--, low = placed[k + 1] - LINE_HEIGHT) placed[k] = Math.min(placed[k], low);
+    for (let k = placed.length - 1, low = plot.box.bottom; k >= 0; k--) {
+      placed[k] = Math.min(placed[k], low);
+      low = placed[k] - LINE_HEIGHT;
+    }
     order.forEach((i, k) => set(ends[i], { x: plot.box.right + plot.beside, y: (placed[k] + 4).toFixed(1) }));
   }
 
@@ -174,8 +196,9 @@ function curves(read, hand) {
     const [line, tag, ...dots] = moment.children;
     const at = plot.px(x);
     set(line, { x1: at, x2: at, y1: plot.box.top, y2: plot.box.bottom });
-    const half = (moment.half ??= textWidth(tag.textContent, 13) / 2); // the name yields to those of axes and lines beside the plot
-    set(tag, { x: clamp(at, plot.box.left + half, plot.box.right - half), y: plot.box.top - 5, "text-anchor": "middle" });
+    const half = (moment.half ??= textWidth(tag.textContent, 13) / 2);
+    const middle = clamp(at, plot.box.left + half, plot.box.right - half); // it yields to the names beside the plot
+    set(tag, { x: middle, y: plot.box.top - 5, "text-anchor": "middle" });
     dots.forEach((dot, i) => {
       const y = heightAt(now.drawn[i], x);
       set(dot, { cx: at, cy: Number.isFinite(y) ? y : 0, visibility: Number.isFinite(y) ? "inherit" : "hidden" });
@@ -215,39 +238,56 @@ function curves(read, hand) {
     const { box, px, py } = plot;
     const look = ({ value, label }) => (value === 0 ? "zero" : label ? "grid" : "grid minor");
     const under = box.bottom + (grips.length ? 24 : 16);
+    const upright = (mark) => {
+      const x = px(mark.value);
+      return make("line", { x1: x, x2: x, y1: box.top, y2: box.bottom, class: look(mark) });
+    };
     frame.replaceChildren(
       ...marksOf(now.limits, now.y_scale, read.small ? 2 : 4).flatMap((mark) => [
         make("line", { x1: box.left, x2: box.right, y1: py(mark.value), y2: py(mark.value), class: look(mark) }),
         textAt(box.left - 6, py(mark.value) + 4, "end", mark.label),
       ]),
-      ...marksOf(now.x_limits, now.x_scale, Math.max(Math.min(8, (box.right - box.left) / 60), 2)).flatMap((mark) => [
-        ...(now.x_scale === "log" ? [make("line", { x1: px(mark.value), x2: px(mark.value), y1: box.top, y2: box.bottom, class: look(mark) })] : []),
+      ...marksAcross().flatMap((mark) => [
+        ...(now.x_scale === "log" ? [upright(mark)] : []),
         make("text", placeWithin(px(mark.value), mark.label, under), mark.label),
       ]),
       ...(read.small ? [] : [textAt(box.right, under + 16, "end", now.axes[0]), textAt(4, 12, "start", now.axes[1])]),
     );
     names.forEach((_, i) => {
-      const look = { "data-color": now.colors[i], "data-dash": i % 5 };
-      [lines[i], ghosts[i], beads[i], ends[i], ...moments.map((moment) => moment.children[i + 2])].forEach((part) => set(part, look));
+      const look = { "data-color": now.colors[i], "stroke-dasharray": DASHES[i % DASHES.length] };
+      const parts = [lines[i], ghosts[i], beads[i], ends[i], ...moments.map((moment) => moment.children[i + 2])];
+      parts.forEach((part) => set(part, look));
+      if (isFew) set(knots[i], { "data-color": now.colors[i] });
       set(ends[i], { visibility: plot.isDirect ? "visible" : "hidden" });
     });
     clouds.forEach((path, i) => set(path, { "data-color": now.colors[names.length + i] }));
-    const entry = (name, i, kind) =>
-      make(
-        "span",
-        { "data-color": now.colors[i] },
-        kind === "stroke" ? sampleOf("line", i % 5) : make("i", { class: "dot", "aria-hidden": "true" }),
-        name,
-      );
+    const entry = (name, i, sample) => make("span", { "data-color": now.colors[i] }, sample, name);
+    const stroke = (i) => sampleOf("line", DASHES[i % DASHES.length]);
+    const dot = () => make("i", { class: "dot", "aria-hidden": "true" });
     const axes = read.small ? [`${now.axes[0]} →`, `${now.axes[1]} ↑`].filter((words) => words.length > 2) : [];
     key.replaceChildren(
       ...axes.map((words) => make("span", { class: "axis" }, words)),
-      ...names.flatMap((name, i) => (plot.isDirect && !hand.hidesData() ? [] : [entry(name, i, "stroke")])),
-      ...pointNames.flatMap((name, i) => (isAlone(i) ? [] : [entry(name, names.length + i, "dot")])),
+      ...names.flatMap((name, i) => (plot.isDirect && !hand.hidesData() ? [] : [entry(name, i, stroke(i))])),
+      ...pointNames.flatMap((name, i) => (isAlone(i) ? [] : [entry(name, names.length + i, dot())])),
     );
   }
 
-  /** A word in the middle of its mark, or at the picture's end where it would stand out of it; about 7 pixels a letter. */
+  /** The marks of the horizontal axis: few places are marked themselves, with as many numbers as there is room for. */
+  function marksAcross() {
+    const { box, px } = plot;
+    if (!isFew || now.x_scale === "log" || !names.length) {
+      return marksOf(now.x_limits, now.x_scale, Math.max(Math.min(8, (box.right - box.left) / 60), 2));
+    }
+    let end = -Infinity;
+    return [...now.x].map((value) => {
+      const half = textWidth(told(value), 13) / 2 + 2;
+      const isFree = px(value) - half > end;
+      if (isFree) end = px(value) + half;
+      return { value, label: isFree ? told(value) : "" };
+    });
+  }
+
+  /** A word in the middle of its mark, or at the picture's end where it would stand out; about 7 pixels a letter. */
   function placeWithin(x, word, y) {
     const isCut = x + 3.5 * word.length > plot.width;
     return { x: isCut ? plot.width : x, y, "text-anchor": isCut ? "end" : "middle" };
@@ -335,7 +375,8 @@ function curves(read, hand) {
   listen(cursor, "keydown", (event) => {
     const last = now.x.length - 1;
     const from = at ?? middle();
-    const to = { ArrowLeft: from - 1, ArrowRight: from + 1, PageDown: from - 10, PageUp: from + 10, Home: 0, End: last }[event.key];
+    const by = { ArrowLeft: -1, ArrowRight: 1, PageDown: -10, PageUp: 10 }[event.key];
+    const to = by ? from + by : { Home: 0, End: last }[event.key];
     if (to === undefined) return;
     event.preventDefault();
     point(clamp(to, 0, last));
@@ -367,7 +408,9 @@ function curves(read, hand) {
     stop();
     stopWatching();
   };
-  return { element: figure, update, lay, highlight, compare, summary: () => (handles.length ? handles.map(({ name }) => placeOf(name)).join(", ") : ""), stop: stopAll, plot: () => plot, legend: key, tall: true };
+  const summary = () => handles.map(({ name }) => placeOf(name)).join(", ");
+  const shown = { element: figure, legend: key, plot: () => plot, tall: true };
+  return { ...shown, update, lay, highlight, compare, summary, stop: stopAll };
 }
 
 panelKinds.curves = curves;

@@ -1,10 +1,10 @@
 // ------------------------------------------------------------------------------------------------ diagram
 // Boxes for tensors, with their shapes; arrows for operations. Python says in which row and column a box stands.
 
-const SIZES = { label: 15, shape: 13 };
-const WIDE = { padding: 10, gapX: 26, gapY: 40, wraps: false };
-const TIGHT = { padding: 4, gapX: 6, gapY: 36, wraps: true }; // where the wide one does not fit
-const LEAST_SCALE = 0.85; // a smaller picture scrolls
+// Where the wide one does not fit, the tight one stands.
+const WIDE = { label: 15, shape: 14, padding: 10, gapX: 26, gapY: 40, around: 18, wraps: false };
+const TIGHT = { label: 13, shape: 13, padding: 3, gapX: 6, gapY: 36, around: 8, wraps: true };
+const LEAST_SCALE = 0.95; // a smaller picture scrolls
 const LINE = 15; // pixels from line to line in a box
 
 /** The width of a text in pixels, about. */
@@ -16,8 +16,8 @@ const textWidth = (() => {
   };
 })();
 
-function diagram(read) {
-  const svg = make("svg", { role: "img" });
+function diagram(read, hand) {
+  const svg = make("svg", { role: read.first("boxes").some((box) => box.link) ? "group" : "img" });
   const caption = make("figcaption");
   const figure = make("figure", { class: "diagram" }, caption, make("div", { class: "scroller" }, svg));
   const parts = [read.all("boxes").flat(), read.all("arrows").flat()];
@@ -43,23 +43,42 @@ function diagram(read) {
     const all = Object.values(places);
     const routes = arrows.map(({ from, to }) => route(places[from], places[to], all));
     const labels = placeLabels(arrows, routes, all, grid.width);
+    setClass(svg, "tight", grid === tight);
     setClass(svg, "dim", boxes.some((box) => box.lit) || arrows.some((arrow) => arrow.lit));
     svg.replaceChildren(
       ...arrows.map((arrow, i) => drawArrow(arrow, routes[i])),
       ...boxes.map((box) => drawBox(box, places[box.name], grid.linesOf(box))),
-      ...arrows.flatMap((arrow, i) => (arrow.label ? [make("g", { class: look("operation", arrow) }, make("text", labels[i], ...scripted(arrow.label)))] : [])),
+      ...arrows.flatMap((arrow, i) => (arrow.label ? [drawLabel(arrow, labels[i])] : [])),
     );
   }
 
   const look = (kind, part) => (part.lit ? `${kind} lit` : kind);
 
+  const drawLabel = (arrow, at) =>
+    make("g", { class: look("operation", arrow) }, make("text", at, ...scripted(arrow.label)));
+
   function drawBox(box, at, lines) {
     const words = lines.map((line, i) => {
       const y = lines.length === 1 ? at.top + at.height / 2 + 5 : at.top + 22 + i * LINE + (i ? 3 : 0);
-      return make("text", { class: i ? "shape" : "label", x: at.left + at.width / 2, y, "text-anchor": "middle" }, ...scripted(line));
+      const place = { x: at.left + at.width / 2, y, "text-anchor": "middle" };
+      return make("text", { class: i ? "shape" : "label", ...place }, ...scripted(line));
     });
     const frame = make("rect", { x: at.left, y: at.top, width: at.width, height: at.height, rx: 6 });
-    return make("g", { class: look("box", box), "data-box": box.name, "data-color": box.color }, frame, ...words);
+    const attributes = { class: look("box", box), "data-box": box.name, "data-color": box.color };
+    const group = make("g", attributes, frame, ...words);
+    return box.link ? opening(box, group) : group;
+  }
+
+  /** A box that says what it is, and in the book opens the page that explains it. */
+  function opening({ label, says, link }, group) {
+    const element = document.createElementNS(svg.namespaceURI, "a");
+    const isInBook = /\/book\/[^/]+\.html$/.test(location.pathname);
+    set(element, { "aria-label": `${label}: ${says}`, href: isInBook ? link : null });
+    element.append(group);
+    const tell = () => hand.tell(`${label}: `, says, rectOf(group));
+    ["pointerenter", "focus"].forEach((kind) => listen(element, kind, tell));
+    ["pointerleave", "blur"].forEach((kind) => listen(element, kind, hand.hideReadout));
+    return element;
   }
 
   function drawArrow(arrow, { path, tip, angle }) {
@@ -76,9 +95,10 @@ function diagram(read) {
 }
 
 /** Where the rows and columns of a diagram lie, wide enough for every state of it. */
-function layout(boxes, arrows, { padding, gapX, gapY, wraps }) {
+function layout(boxes, arrows, { label, shape, padding, gapX, gapY, around, wraps }) {
   const linesOf = (box) => [box.label, ...(box.shape ? wrapped(box.shape, wraps) : [])];
-  const widthOf = (box) => Math.max(...linesOf(box).map((line, i) => (i ? textWidth(line, SIZES.shape) : textWidth(line, SIZES.label, 600)))) + 2 * padding;
+  const lineWidth = (line, i) => (i ? textWidth(line, shape) : textWidth(line, label, 600));
+  const widthOf = (box) => Math.max(...linesOf(box).map(lineWidth)) + 2 * padding;
   const heightOf = (box) => (box.shape ? 37 + LINE * (linesOf(box).length - 1) : 34);
   const spread = (sizes, gaps) => {
     const starts = [0];
@@ -91,35 +111,41 @@ function layout(boxes, arrows, { padding, gapX, gapY, wraps }) {
   const rows = Math.max(0, ...boxes.map((box) => box.row)) + 1;
   const where = Object.fromEntries(boxes.map((box) => [box.name, box]));
   const besides = arrows.filter((arrow) => where[arrow.from].row === where[arrow.to].row && arrow.label);
-  const after = (arrow) => Math.floor(Math.min(where[arrow.from].column, where[arrow.to].column)); // the gap behind this column
+  /** The column behind which the gap lies that an arrow crosses. */
+  const after = ({ from, to }) => Math.floor(Math.min(where[from].column, where[to].column));
   const gaps = times(columns, (i) =>
-    Math.max(gapX, ...besides.filter((arrow) => after(arrow) === i).map((arrow) => textWidth(arrow.label, SIZES.shape) + 24)),
+    Math.max(gapX, ...besides.filter((arrow) => after(arrow) === i).map((arrow) => textWidth(arrow.label, shape) + 24)),
   );
   const widths = sizes(columns, "column", widthOf);
   const heights = sizes(rows, "row", heightOf);
   const lefts = spread(widths, gaps);
   const tops = spread(heights, heights.map(() => gapY));
-  const margin = boxes.length > columns ? 18 : 8; // for arrows that go around
+  const margin = boxes.length > columns ? around : 8; // for arrows that go around
   const place = (box) => {
     const [width, height] = [widthOf(box), heightOf(box)];
     const low = Math.floor(box.column);
     const center = (column) => lefts[column] + widths[column] / 2;
     const part = box.column - low; // a box may stand between two columns
     const middle = part ? center(low) * (1 - part) + center(low + 1) * part : center(low);
-    return { left: margin + middle - width / 2, top: 6 + tops[box.row] + (heights[box.row] - height) / 2, width, height };
+    const top = 6 + tops[box.row] + (heights[box.row] - height) / 2;
+    return { left: margin + middle - width / 2, top, width, height };
   };
   return { place, linesOf, width: lefts[columns] - gaps[columns - 1] + 2 * margin, height: tops[rows] - gapY + 12 };
 }
 
 /** A text's pieces for an svg, with W_q's q below the line. */
-const scripted = (words) => words.split(/_(\w)/).map((piece, i) => (i % 2 ? make("tspan", { dy: 3, class: "script" }, piece) : piece && i ? make("tspan", { dy: -3 }, piece) : piece));
+const scripted = (words) =>
+  words.split(/_(\w)/).map((piece, i) => {
+    if (i % 2) return make("tspan", { dy: 3, class: "script" }, piece);
+    return piece && i ? make("tspan", { dy: -3 }, piece) : piece;
+  });
 
 /** A text of several words in two lines, if it is to be wrapped; numbers stay together. */
 function wrapped(text, wraps) {
-  const words = text.split(" ");
+  const words = text.split(/(?<=[ -])/);
   if (!wraps || words.length < 2 || text.length < 10 || text.startsWith("(")) return [text];
   const half = Math.ceil(words.length / 2);
-  return [words.slice(0, half).join(" "), words.slice(half).join(" ")];
+  return [words.slice(0, half), words.slice(half)].map((some) => some.join("").trim());
 }
 
 // ---------------------------------------------------------------------------------------------- ways
@@ -137,17 +163,24 @@ function route(from, to, all) {
   const start = sideways ? [fromX + (way * from.width) / 2, fromY] : [fromX, fromY + (way * from.height) / 2];
   const stop = sideways ? [toX - (way * to.width) / 2, toY] : [toX, toY - (way * to.height) / 2];
   const others = all.filter((box) => box !== from && box !== to);
+  const [[x0, y0], [x1, y1]] = [start, stop];
+  const [low, high] = [y0 + 12 * way, y1 - 18 * way];
+  const over = (y) => [start, [x0 + 8 * way, y], [x1 - 12 * way, y], stop];
+  const beside = (x) => [start, [x0, low], [x, low], [x, high], [x1, high], stop];
   const rounds = sideways
-    ? others.flatMap((box) => [box.top - 12, box.top + box.height + 12]).map((y) => [start, [start[0] + 8 * way, y], [stop[0] - 12 * way, y], stop])
-    : others.flatMap((box) => [box.left - 12, box.left + box.width + 12]).map((x) => [start, [start[0], start[1] + 12 * way], [x, start[1] + 12 * way], [x, stop[1] - 18 * way], [stop[0], stop[1] - 18 * way], stop]);
+    ? others.flatMap((box) => [box.top - 12, box.top + box.height + 12]).map(over)
+    : others.flatMap((box) => [box.left - 12, box.left + box.width + 12]).map(beside);
+  const isNear = ([x, y], { left, top, width, height }) =>
+    x > left - CLEAR && x < left + width + CLEAR && y > top - CLEAR && y < top + height + CLEAR;
   const costs = [[start, stop], ...rounds].map((corners) => {
     const points = stations(corners);
-    const struck = others.filter((box) => points.some(([x, y]) => x > box.left - CLEAR && x < box.left + box.width + CLEAR && y > box.top - CLEAR && y < box.top + box.height + CLEAR));
+    const struck = others.filter((box) => points.some((point) => isNear(point, box)));
     return { corners, points, cost: 1000 * struck.length + points.length + corners.length };
   });
   const best = costs.reduce((least, each) => (each.cost < least.cost ? each : least));
   const [beforeX, beforeY] = best.corners.at(-2);
-  return { path: rounded(best.corners), points: best.points, tip: stop, angle: Math.atan2(stop[1] - beforeY, stop[0] - beforeX) };
+  const angle = Math.atan2(y1 - beforeY, x1 - beforeX);
+  return { path: rounded(best.corners), points: best.points, tip: stop, angle };
 }
 
 /** Points on a way, some pixels apart. */
@@ -179,7 +212,7 @@ function placeLabels(arrows, routes, all, width) {
   const occupied = [];
   return arrows.map((arrow, at) => {
     if (!arrow.label) return null;
-    const size = textWidth(arrow.label, SIZES.shape);
+    const size = textWidth(arrow.label, WIDE.shape);
     const { points } = routes[at];
     const places = [0.5, 0.35, 0.65, 0.2, 0.8].flatMap((part) => {
       const [x, y] = points[Math.floor(part * (points.length - 1))];
@@ -188,9 +221,11 @@ function placeLabels(arrows, routes, all, width) {
     const costs = places.map(([x, y]) => {
       const box = new DOMRect(x - 2, y - 11, size + 4, 14);
       const inside = ([px, py]) => px > box.left && px < box.right && py > box.top && py < box.bottom;
-      const meets = (other) => box.left < other.left + other.width && other.left < box.right && box.top < other.top + other.height && other.top < box.bottom;
+      const meets = ({ left, top, width, height }) =>
+        box.left < left + width && left < box.right && box.top < top + height && top < box.bottom;
       const outside = box.left < 0 || box.right > width ? 9 : 0;
-      return 9 * all.filter(meets).length + 9 * occupied.filter(meets).length + outside + routes.filter((way) => way.points.some(inside)).length;
+      const crossed = routes.filter((way) => way.points.some(inside)).length;
+      return 9 * [...all, ...occupied].filter(meets).length + outside + crossed;
     });
     const [x, y] = places[costs.indexOf(Math.min(...costs))];
     occupied.push(new DOMRect(x - 2, y - 11, size + 4, 14));

@@ -7,30 +7,23 @@ from typing import Any
 
 from attention.explorer.panels.base import Panel, as_caption, check_color
 
-__all__ = ["Arrow", "Box", "diagram"]
+__all__ = ["Box", "diagram"]
 
 
 @dataclass(frozen=True)
 class Box:
-    """A tensor of a diagram: its label, its shape as a text or as numbers, and its colour (see :func:`heatmap`)."""
+    """A tensor: its label, its shape (text or numbers), its colour (see :func:`heatmap`), a sentence and a link."""
 
     label: str
     shape: str | tuple[int, ...] = ""
     color: str = "ink"
-
-
-@dataclass(frozen=True)
-class Arrow:
-    """An operation of a diagram: from one box to another, with a name."""
-
-    start: str
-    end: str
-    label: str = ""
+    says: str = ""
+    link: str = ""
 
 
 def diagram(
     rows: Sequence[Sequence[str | None]],
-    arrows: Sequence[Arrow | tuple[str, ...]] = (),
+    arrows: Sequence[tuple[str, ...]] = (),
     *,
     boxes: Mapping[str, Box] | None = None,
     lit: Sequence[str | tuple[str, str]] = (),
@@ -43,13 +36,13 @@ def diagram(
     Args:
         rows: names of the boxes, row by row from the top; ``None`` leaves a place empty. A shorter row stands in the
             middle.
-        arrows: :class:`Arrow`, or ``(start, end)`` or ``(start, end, label)``, in any order.
+        arrows: operations, ``(start, end)`` or ``(start, end, label)``, in any order.
         boxes: name → :class:`Box`, where a box is more than its name.
         lit: boxes by their names, arrows by their two, that stand out; the rest then steps back.
         caption: one line above the picture.
 
     Raises:
-        ValueError: a name that stands twice or nowhere, arrows that lead round in a circle, an unknown colour.
+        ValueError: a name that stands twice or nowhere, an unknown colour.
 
     >>> panel = diagram([["X"], ["Q", "K"]], [("X", "Q", "W_q"), ("X", "K", "W_k")], boxes={"X": Box("X", (5, 9))})
     >>> panel.words["alt"]
@@ -60,17 +53,16 @@ def diagram(
         if names.count(name) > 1:
             raise ValueError(f"rows name the box {name!r} twice")
     boxes = dict(boxes or {})
-    arrows = [arrow if isinstance(arrow, Arrow) else Arrow(*arrow) for arrow in arrows]
-    ends = {name for arrow in arrows for name in (arrow.start, arrow.end)}
+    drawn = [dict(zip(("from", "to", "label"), (*arrow, ""), strict=False)) for arrow in arrows]
+    ends = {arrow[side] for arrow in drawn for side in ("from", "to")}
     parts_lit = {part if isinstance(part, str) else tuple(part) for part in lit}
     named_lit = {part for part in parts_lit if isinstance(part, str)}
     for name in [*boxes, *sorted(ends), *sorted(named_lit)]:
         if name not in names:
             raise ValueError(f"there is no box {name!r} in rows; there are {', '.join(names)}")
     for pair in parts_lit - named_lit:
-        if pair not in [(arrow.start, arrow.end) for arrow in arrows]:
+        if pair not in [(arrow["from"], arrow["to"]) for arrow in drawn]:
             raise ValueError(f"lit names the arrow {pair!r}, which there is not")
-    _check_acyclic(arrows)
     widest = max((len(row) for row in rows), default=0)
     placed = [
         _place(name, boxes.get(name, Box(name)), index, column + (widest - len(row)) / 2, name in named_lit)
@@ -78,10 +70,7 @@ def diagram(
         for column, name in enumerate(row)
         if name is not None
     ]
-    drawn = [
-        {"from": arrow.start, "to": arrow.end, "label": arrow.label, "lit": (arrow.start, arrow.end) in parts_lit}
-        for arrow in arrows
-    ]
+    drawn = [arrow | {"lit": (arrow["from"], arrow["to"]) in parts_lit} for arrow in drawn]
     words = {"boxes": placed, "arrows": drawn, "alt": _alt(placed, drawn), "caption": as_caption(caption)}
     return Diagram({}, words)
 
@@ -104,26 +93,8 @@ def _place(name: str, box: Box, row: int, column: float, is_lit: bool) -> dict[s
     check_color(f"the colour of box {name!r}", box.color)
     shape = box.shape if isinstance(box.shape, str) else f"({', '.join(map(str, box.shape))})"
     look = {"label": box.label, "shape": shape, "color": box.color, "lit": is_lit}
-    return {"name": name, "row": row, "column": column, **look}
-
-
-def _check_acyclic(arrows: Sequence[Arrow]) -> None:
-    """Raise where following the arrows leads back to where one was."""
-    after: dict[str, list[str]] = {}
-    for arrow in arrows:
-        after.setdefault(arrow.start, []).append(arrow.end)
-    done: set[str] = set()
-
-    def follow(name: str, path: tuple[str, ...]) -> None:
-        if name in path:
-            raise ValueError(f"arrows lead round in a circle: {' → '.join((*path[path.index(name) :], name))}")
-        if name not in done:
-            for following in after.get(name, []):
-                follow(following, (*path, name))
-            done.add(name)
-
-    for name in after:
-        follow(name, ())
+    opens = {"says": box.says, "link": box.link} if box.link else {}
+    return {"name": name, "row": row, "column": column, **look, **opens}
 
 
 def _alt(boxes: list[dict[str, Any]], arrows: list[dict[str, Any]]) -> str:

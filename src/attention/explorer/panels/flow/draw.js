@@ -2,7 +2,8 @@
 // Matrices, each made from those before it. A step lights those that it computes and what they are made of, and copies
 // of that are seen to move there. Lines of matrices break where there is no room; arrows are laid after the breaks.
 
-const FLOW = { letter: 0.6, gap: 1.5, least: 12, most: 1.1, wide: 55, widest: 75, flight: 420, stagger: 180 }; // em, pixels, milliseconds
+const FLOW = { letter: 0.6, gap: 1.5, wide: 55, widest: 75, least: 13, most: 1.1 }; // em; pixels; of what is inherited
+const FLIGHT = { time: 420, stagger: 180 }; // milliseconds
 
 function flow(read, hand) {
   const specs = read.first("stations");
@@ -12,10 +13,16 @@ function flow(read, hand) {
   const lines = specs.reduce((all, spec, k) => ((all[spec.line] ??= []).push(stations[k]), all), []);
   const stage = make("div", { class: "stations" });
   const figure = make("figure", { class: "flow" }, caption, stage);
-  const ways = specs.flatMap((spec, to) => spec.sources.map(([from]) => ({ from, to, element: svg.appendChild(make("g", { "data-color": specs[from].color }, make("path"), make("polygon", { points: "0,0 -8,4 -8,-4" }))) })));
+  const ways = specs.flatMap((spec, to) => spec.sources.map(([from]) => ({ from, to, element: arrowFrom(from) })));
+  svg.append(...ways.map(({ element }) => element));
   let laid = []; // the lines as they stand
   let now = null;
   let drawn = ""; // the state, so that a picture on its way to it is drawn once
+
+  function arrowFrom(k) {
+    const head = make("polygon", { points: "0,0 -8,4 -8,-4" });
+    return make("g", { "data-color": specs[k].color }, make("path"), head);
+  }
 
   function build(spec, k) {
     const [L, S] = read.shape(`${k}_values`);
@@ -25,9 +32,11 @@ function flow(read, hand) {
     const sides = times(L, () => make("th", { scope: "row" }));
     const cells = sides.map(() => heads.map(() => make("td", {}, make("span"))));
     const rows = sides.map((side, i) => make("tr", {}, side, ...cells[i]));
-    const table = make("table", {}, make("caption", {}, spoken), make("thead", {}, make("tr", {}, make("td"), ...heads)), make("tbody", {}, ...rows));
+    const head = make("thead", {}, make("tr", {}, make("td"), ...heads));
+    const table = make("table", {}, make("caption", {}, spoken), head, make("tbody", {}, ...rows));
     const element = make("div", { class: "station", "data-color": spec.color }, words, table);
-    const longest = Math.max(...Array.from(read.first(`${k}_values`), (value) => brief(value, spec.digits).length)) - (spec.digits ? 0.5 : 0); // a point is narrow
+    const lengths = Array.from(read.first(`${k}_values`), (value) => brief(value, spec.digits).length);
+    const longest = Math.max(...lengths) - (spec.digits ? 0.5 : 0); // a point is narrow
     const wide = (words) => FLOW.letter * Math.max(...words.map((word) => [...word].length));
     const cell = Math.max(FLOW.letter * longest + 0.5, 1.75);
     const label = wide(spec.rows) + 0.7;
@@ -35,10 +44,10 @@ function flow(read, hand) {
     setStyle(element, "--own", `${cell * S}em`);
     setStyle(element, "--label", `${label}em`);
     table.toggleAttribute("data-upright", isUpright);
-    const head = isUpright ? 0.87 * wide(spec.columns) + 0.5 : spec.columns.some(Boolean) ? 1.5 : 0;
+    const high = isUpright ? 0.87 * wide(spec.columns) + 0.5 : spec.columns.some(Boolean) ? 1.5 : 0;
     const width = Math.max(cell * S, 0.52 * `${spec.name} = ${spec.operation}`.length + 0.5); // of its caption, too
     setStyle(element, "--width", `${width}em`);
-    return { element, words, spoken, heads, sides, cells, rows, names: spec.rows.join("\n"), width, label, head };
+    return { element, words, spoken, heads, sides, cells, rows, names: spec.rows.join("\n"), width, label, head: high };
   }
 
   function update(state) {
@@ -56,7 +65,8 @@ function flow(read, hand) {
   }
 
   function draw({ element, words, spoken, heads, sides, cells, rows }, k, spec, limits) {
-    words.replaceChildren(make("b", {}, ...subscripted(spec.name)), spec.operation ? " = " : "", ...subscripted(spec.operation));
+    const operation = spec.operation ? [" = ", ...subscripted(spec.operation)] : [];
+    words.replaceChildren(make("b", {}, ...subscripted(spec.name)), ...operation);
     setText(spoken, words.textContent);
     element.dataset.when = spec.step < now.step ? "done" : spec.step > now.step ? "ahead" : "now";
     heads.forEach((head, j) => setText(head.firstChild, spec.columns[j]));
@@ -68,11 +78,12 @@ function flow(read, hand) {
         const [value, hidden] = [now.values[k][index], isHidden(k, i, j)];
         fill(cell, value, hidden, spec.digits);
         const plain = hidden || !Number.isFinite(value);
-        const { background, text: ink } = plain ? { background: "", text: "" } : shade(isBelow(value, spec.digits) ? "negative" : spec.color === "ink" ? "muted" : spec.color, 0.85 * strength(value, limits));
+        const color = isBelow(value, spec.digits) ? "negative" : spec.color === "ink" ? "muted" : spec.color;
+        const none = { background: "", text: "" };
+        const { background, text } = plain ? none : shade(color, 0.85 * strength(value, limits));
         setStyle(cell, "--fill", background);
-        cell.style.color = ink;
-        const text = hidden ? "" : brief(value, spec.digits);
-        setText(cell.firstChild, text);
+        cell.style.color = text;
+        setText(cell.firstChild, hidden ? "" : brief(value, spec.digits));
       });
     });
   }
@@ -91,11 +102,15 @@ function flow(read, hand) {
   }
 
   /** The rows of a station that the step is about. */
-  const followed = (k) => stations[k].rows.map((_, i) => i).filter((i) => now.stations[k].whole || now.query === null || i === now.query);
+  const isFollowed = (k, i) => now.stations[k].whole || now.query === null || i === now.query;
+  const followed = (k) => stations[k].rows.map((_, i) => i).filter((i) => isFollowed(k, i));
 
   /** Call for each number of a row, and each part that it is made of. */
   function eachPart(k, i, call) {
-    stations[k].cells[i].forEach((cell, j) => !isHidden(k, i, j) && now.stations[k].sources.forEach(([from, part]) => call(block(from, part, i, j), cell, from, j)));
+    stations[k].cells[i].forEach((cell, j) => {
+      if (isHidden(k, i, j)) return;
+      now.stations[k].sources.forEach(([from, part]) => call(block(from, part, i, j), cell, from, j));
+    });
   }
 
   function mark(name, some) {
@@ -107,7 +122,8 @@ function flow(read, hand) {
   function lightUp() {
     const used = new Set();
     now.stations.forEach(({ step }, k) => {
-      if (step === now.step) followed(k).forEach((i) => eachPart(k, i, (cells) => cells.flat().forEach((cell) => used.add(cell))));
+      if (step !== now.step) return;
+      followed(k).forEach((i) => eachPart(k, i, (cells) => cells.flat().forEach((cell) => used.add(cell))));
     });
     mark("used", used);
     ways.forEach(({ to, element }) => setClass(element, "on", now.stations[to].step === now.step));
@@ -134,20 +150,23 @@ function flow(read, hand) {
       const columns = stations[k].heads.length;
       followed(k).forEach((i) => {
         stations[k].cells[i].forEach((cell, j) => {
-          const delay = (FLOW.stagger * j) / columns;
-          const fade = { duration: 200, delay: delay + 0.7 * FLOW.flight, fill: "backwards" };
+          const delay = (FLIGHT.stagger * j) / columns + 0.7 * FLIGHT.time;
+          const fade = { duration: 200, delay, fill: "backwards" };
           ghosts.push(cell.animate([{ opacity: 0 }, { opacity: 1 }], fade));
         });
         eachPart(k, i, (cells, cell, from, j) => {
           const [first, last, to] = [boxOf(cells[0][0]), boxOf(cells.at(-1).at(-1)), boxOf(cell)];
-          const ghost = make("i", { class: "ghost", "data-color": specs[from].color });
+          const [left, top] = [first.left - frame.left, first.top - frame.top];
           const [width, height] = [last.right - first.left, last.bottom - first.top];
-          Object.assign(ghost.style, { left: `${first.left - frame.left}px`, top: `${first.top - frame.top}px`, width: `${width}px`, height: `${height}px` });
+          const style = `left: ${left}px; top: ${top}px; width: ${width}px; height: ${height}px`;
+          const ghost = make("i", { class: "ghost", "data-color": specs[from].color, style });
           stage.append(ghost);
-          const end = `translate(${to.left - first.left}px, ${to.top - first.top}px) scale(${to.width / width}, ${to.height / height})`;
-          const flight = ghost.animate([{ opacity: 0 }, { opacity: 0.55, offset: 0.15 }, { opacity: 0.55, offset: 0.8 }, { transform: end, opacity: 0 }], {
-            duration: FLOW.flight,
-            delay: (FLOW.stagger * j) / columns,
+          const way = `translate(${to.left - first.left}px, ${to.top - first.top}px)`;
+          const end = { transform: `${way} scale(${to.width / width}, ${to.height / height})`, opacity: 0 };
+          const seen = [0.15, 0.8].map((offset) => ({ opacity: 0.55, offset }));
+          const flight = ghost.animate([{ opacity: 0 }, ...seen, end], {
+            duration: FLIGHT.time,
+            delay: (FLIGHT.stagger * j) / columns,
             easing: "ease-in-out",
             fill: "both",
           });
@@ -162,22 +181,24 @@ function flow(read, hand) {
 
   const joined = lines.filter((_, k) => k % 2 === 0).map((some, k) => some.concat(lines[2 * k + 1] ?? []));
   const widthAfter = (station, before) => station.width + (station.names === before?.names ? 0 : station.label);
-  const widest = (places) => Math.max(...places.map((some) => some.reduce((sum, station, i) => sum + FLOW.gap + widthAfter(station, some[i - 1]), -FLOW.gap)));
+  const widthOf = (some) =>
+    some.reduce((sum, station, i) => sum + FLOW.gap + widthAfter(station, some[i - 1]), -FLOW.gap);
+  const widest = (places) => Math.max(...places.map(widthOf));
   const across = lines.length > 2 && widest(joined) < FLOW.widest ? joined : lines; // where it is presented
   figure.toggleAttribute("data-wide", widest(across) > FLOW.wide);
 
   function arrange(places) {
     laid = places;
-    stage.replaceChildren(svg, ...laid.map((some) => make("div", { class: "line" }, ...some.map((station) => station.element))));
+    const line = (some) => make("div", { class: "line" }, ...some.map((station) => station.element));
+    stage.replaceChildren(svg, ...laid.map(line));
   }
 
-  /** Set the size so that the widest line fits; where it can't, break it. Labels stand where a line begins, or they change. */
+  /** Set the size so that the widest line fits; else break it. Labels stand where a line begins, or they change. */
   function lay() {
     const places = figure.closest(".wide") ? across : lines;
     if (places !== laid) arrange(places);
-    const inherited = parseFloat(getComputedStyle(figure).fontSize);
-    const fitting = (stage.clientWidth - 2) / widest(laid);
-    const size = fitting < FLOW.least ? FLOW.least : Math.min(fitting, FLOW.most * inherited);
+    const most = FLOW.most * parseFloat(getComputedStyle(figure).fontSize);
+    const size = clamp((stage.clientWidth - 2) / widest(laid), FLOW.least, most);
     stage.style.fontSize = `${size.toFixed(2)}px`;
     const room = (stage.clientWidth - 1) / size;
     let line = 0;
@@ -206,7 +227,9 @@ function flow(read, hand) {
     const frame = rectOf(stage);
     const box = ({ words, cells }) => {
       const [first, last, head] = [rectOf(cells[0][0]), rectOf(cells.at(-1).at(-1)), rectOf(words)];
-      return { left: first.left - frame.left, right: last.right - frame.left, top: head.top - frame.top, middle: (first.top + last.bottom) / 2 - frame.top, bottom: last.bottom - frame.top };
+      const [left, right] = [first.left - frame.left, last.right - frame.left];
+      const middle = (first.top + last.bottom) / 2 - frame.top;
+      return { left, right, middle, top: head.top - frame.top, bottom: last.bottom - frame.top };
     };
     const boxes = stations.map(box);
     const edge = Math.max(...boxes.map(({ right }) => right));
@@ -223,11 +246,13 @@ function flow(read, hand) {
       const key = fan ? -from : to;
       if (within && !straight && !shared.includes(key)) shared.push(key);
       const [x0, x1] = [(a.left + a.right) / 2, (b.left + b.right) / 2];
+      const over = a.top - (0.6 + 0.5 * shared.indexOf(key)) * em;
+      const beside = isNext ? "" : `V${a.bottom + 0.35 * em}H${x0 < edge / 2 ? -6 : edge + 6}`;
       const path = straight
         ? `M${a.right + 4} ${a.middle}H${b.left - 5}`
         : within
-          ? `M${a.right - 0.8 * em} ${a.top - 2}V${a.top - (0.6 + 0.5 * shared.indexOf(key)) * em}H${x1}V${b.top - 1}`
-          : `M${x0} ${a.bottom + 3}${isNext ? "" : `V${a.bottom + 0.35 * em}H${x0 < edge / 2 ? -6 : edge + 6}`}V${b.top - 1.55 * em}H${x1}V${b.top - 1}`;
+          ? `M${a.right - 0.8 * em} ${a.top - 2}V${over}H${x1}V${b.top - 1}`
+          : `M${x0} ${a.bottom + 3}${beside}V${b.top - 1.55 * em}H${x1}V${b.top - 1}`;
       const [tip, angle] = straight ? [[b.left - 3, a.middle], 0] : [[x1, b.top + 1], 90];
       element.firstChild.setAttribute("d", path);
       element.lastChild.setAttribute("transform", `translate(${tip}) rotate(${angle})`);
@@ -261,7 +286,8 @@ function flow(read, hand) {
       figure.classList.add("reading");
       const spec = now.stations[k];
       const where = [spec.name, spec.rows[i], spec.columns[j]].filter(Boolean).join(", ");
-      hand.tell(`${where}: `, isHidden(k, i, j) ? "masked" : told(now.values[k][i * spec.columns.length + j]), rectOf(parts[0]));
+      const what = isHidden(k, i, j) ? "masked" : told(now.values[k][i * spec.columns.length + j]);
+      hand.tell(`${where}: `, what, rectOf(parts[0]));
       return true;
     },
     leave,

@@ -14,7 +14,8 @@ function graph(read, hand) {
   const svg = make("svg", {}, edges, others, queries);
   const spoken = makeSpoken();
   const hint = make("p", { class: "hint" }, `Tap a ${read.first("axes")[0]} to choose it.`);
-  const figure = make("figure", { class: "graph", "data-wide": "" }, caption, make("div", { class: "scroller" }, svg), hint, spoken.element);
+  const scroller = make("div", { class: "scroller" }, svg);
+  const figure = make("figure", { class: "graph", "data-wide": "" }, caption, scroller, hint, spoken.element);
   const S = read.shape("values")[1];
   let now = null;
   let nodes = []; // of the present drawing
@@ -30,7 +31,7 @@ function graph(read, hand) {
   }
 
   const keysOf = () => now.drawing.keys;
-  const query = () => looked ?? (now.control ? null : chosen) ?? now.chosen ?? now.drawing.queries.length - 1;
+  const query = () => looked ?? chosen ?? now.chosen ?? now.drawing.queries.length - 1;
   const nameOf = (node) => now.drawing.names[node];
   const labelOf = (node) => now.drawing.labels[node]; // as it is drawn
   const asking = () => nameOf(now.drawing.queries[query()]);
@@ -47,7 +48,9 @@ function graph(read, hand) {
     showChosen(now.drawing.queries.map((node) => nodes[node]), query());
     const order = keysOf().map((_, j) => j).sort((a, b) => weight(b) - weight(a));
     const most = order.slice(0, 2).map((j) => `${labelOf(keysOf()[j])} (${brief(weight(j), now.digits)})`);
-    setText(caption, hand.hidesData() || !order.length ? now.caption : [now.caption, `${labelOf(now.drawing.queries[query()])} → ${most.join(", ")}`].filter(Boolean).join(": "));
+    const isHidden = hand.hidesData() || !order.length;
+    const found = isHidden ? "" : `${labelOf(now.drawing.queries[query()])} → ${most.join(", ")}`;
+    setText(caption, [now.caption, found].filter(Boolean).join(": "));
     spoken.speak(() => keysOf().map((node, j) => `${asking()} → ${nameOf(node)}, ${told(weight(j))}`));
   }
 
@@ -59,8 +62,10 @@ function graph(read, hand) {
     set(svg, { viewBox: `0 0 ${width} ${height}` });
     svg.style.width = `${width}px`;
     nodes = labels.map((label, node) => {
-      const attributes = askers.includes(node) ? { "aria-label": nameOf(node) } : {};
-      return make("g", { ...attributes, class: "node", transform: `translate(${spots[node]})` }, make("circle", { r: NODE.reach }), make("circle", { r: NODE.radius }), make("text", {}, label));
+      const named = { "aria-label": askers.includes(node) ? nameOf(node) : null };
+      const rings = [NODE.reach, NODE.radius].map((r) => make("circle", { r }));
+      const attributes = { class: "node", transform: `translate(${spots[node]})`, ...named };
+      return make("g", attributes, ...rings, make("text", {}, label));
     });
     edges.replaceChildren(
       ...joined.flatMap(([start, end, count]) => linesBetween(spots[start], spots[end], count)),
@@ -72,10 +77,8 @@ function graph(read, hand) {
   }
 
   function choose(i) {
-    chosen = i;
-    looked = null;
-    if (now.control) hand.move({ [now.control]: i });
-    else draw();
+    [chosen, looked] = [i, null];
+    draw();
   }
 
   function look(i) {
@@ -154,7 +157,8 @@ function placed(drawing, wide) {
       if (k) signs.push(sign);
       const move = (y) => {
         sign.y = y + high / 2;
-        part.forEach((node, i) => (spots[node] = [start + margin + xs[i] - left, y + margin + up - ys[i]].map((number) => Number(number.toFixed(1)))));
+        const spot = (i) => [start + margin + xs[i] - left, y + margin + up - ys[i]];
+        part.forEach((node, i) => (spots[node] = spot(i).map((number) => Number(number.toFixed(1)))));
       };
       line.push({ high, move });
       [x, deep, width] = [start + across, Math.max(deep, high), Math.max(width, start + across)];
@@ -164,7 +168,8 @@ function placed(drawing, wide) {
     return { spots, signs, isOneLine, width, height: top };
   };
   const all = UNITS.map(lay);
-  return all.find(({ isOneLine, width }) => isOneLine && width <= wide) ?? all.find(({ width }) => width <= wide) ?? all.at(-1);
+  const fitting = all.filter(({ width }) => width <= wide);
+  return fitting.find(({ isOneLine }) => isOneLine) ?? fitting[0] ?? all.at(-1);
 }
 
 /** One, two or three lines side by side. */

@@ -21,12 +21,9 @@ def graph(
     queries: Sequence[int] | None = None,
     keys: Sequence[int] | None = None,
     chosen: int | None = None,
-    control: str = "",
     caption: str = "",
     axes: tuple[str, str] = ("query", "key"),
-    color: str = "weights",
     limits: tuple[float, float] | None = None,
-    digits: int = 3,
 ) -> Panel:
     """A graph whose nodes are tinted by the weights that a chosen node gives them.
 
@@ -44,12 +41,9 @@ def graph(
         queries: nodes that attend; all when not given.
         keys: nodes that are attended to; all when not given.
         chosen: which of the queries is chosen at first, or in this state, counted from 0; the last when not given.
-        control: a control of the explorer that choosing a query sets, to its number among the queries, from 0.
         caption: one line above the picture.
         axes: what a query and a key are: panels that name the same axis light each other.
-        color: as :func:`heatmap`'s.
         limits: the weights drawn palest and strongest; as :func:`heatmap`'s when not given.
-        digits: decimals in the caption and in the table of a page without scripts.
 
     Raises:
         ValueError: places or edges that do not fit the labels, a query or a key that is no node or stands twice,
@@ -82,9 +76,8 @@ def graph(
             "keys": keys,
         },
         "chosen": as_index("chosen", chosen, len(queries)),
-        "control": str(control),
         "axes": as_axes(axes),
-        **common_words(caption, color, limits, digits),
+        **common_words(caption, "weights", limits, 3),
     }
     return Graph({"values": values}, words)
 
@@ -110,9 +103,6 @@ class Graph(Panel):
     @staticmethod
     def scales(panels):
         return {"limits": color_scale(finite(panels, "values"))}
-
-    def choosers(self):
-        return [(self.words["control"], "query", len(self.words["drawing"]["queries"]))]
 
 
 def _nodes(name: str, nodes: Iterable[int] | None, count: int) -> list[int]:

@@ -21,9 +21,13 @@ function heatmap(read, hand) {
   );
   const scroller = make("div", { class: "scroller", style: `--columns: ${columns}` }, table);
   const choosers = read.first("control"); // the controls that a row and a column set
-  const hint = make("p", { class: "hint" }, choosers.some(Boolean) ? `Tap a ${choosers.every(Boolean) ? "cell" : choosers[0] ? "row" : "column"} to choose it.` : "");
-  const legend = make("p", { class: "legend" });
-  const element = make("div", { class: choosers.some(Boolean) ? "choosing" : null }, scroller, hint);
+  const chosen = choosers.every(Boolean) ? "cell" : choosers[0] ? "row" : "column";
+  const hint = make("p", { class: "hint" }, choosers.some(Boolean) ? `Tap a ${chosen} to choose it.` : "");
+  const between = make("span", { class: "axis" }); // small ones share it
+  const scale = make("span", { class: "scale" }, make("span"), make("i", { "aria-hidden": "true" }), make("span"));
+  const legend = make("p", { class: "legend" }, between, scale);
+  const parts = read.small ? [] : [legend];
+  const element = make("div", { class: choosers.some(Boolean) ? "choosing" : null }, scroller, ...parts, hint);
   if (cells.length && columns) cells[0][0].tabIndex = 0;
   let now = null;
   let compared = null;
@@ -35,10 +39,20 @@ function heatmap(read, hand) {
     now = { ...read.now(state), drawn: read.blend("values", state) };
     const { limits, color, row, column } = now;
     setText(caption, now.caption);
-    setText(read.small ? legend : corner, now.axes.some(Boolean) ? `${now.axes[0]} ↓ ${now.axes[1]} →` : "");
+    const axes = now.axes.map((axis, i) => (axis ? `${axis} ${"↓→"[i]}` : ""));
+    setText(read.small ? between : corner, axes.join(" ").trim());
+    setText(scale.firstChild, told(limits[0]));
+    setText(scale.lastChild, told(limits[1]));
+    const ramp = [...(limits[0] < 0 ? ["negative"] : []), "paper", color];
+    setStyle(scale, "--ramp", ramp.map((name) => `var(--al-${name})`).join());
     if (words !== now.columns) {
       words = now.columns;
-      heads.forEach((head, column) => setText(head.firstChild, words[column]));
+      const isCropped = words.some(Boolean); // then a column without a word is one that this state does not have
+      heads.forEach((head, j) => {
+        setText(head.firstChild, words[j]);
+        const whole = [head, ...cells.map((line) => line[j])];
+        whole.forEach((cell) => cell.toggleAttribute("hidden", isCropped && !words[j]));
+      });
       fitWords();
     }
     sides.forEach((side, i) => {
@@ -54,11 +68,13 @@ function heatmap(read, hand) {
         if (now.ringed) cell.toggleAttribute("data-chosen", now.ringed.some((place) => String(place) === `${i},${j}`));
         if (compared || cell.dataset.difference) showDifference(cell, index, hidden);
         const drawn = now.drawn[index];
-        if (Object.is(cell.seen, value) && Object.is(cell.drawn, drawn) && cell.hid === hidden && cell.colored === color) return;
+        const isSame = Object.is(cell.seen, value) && Object.is(cell.drawn, drawn);
+        if (isSame && cell.hid === hidden && cell.colored === color) return;
         Object.assign(cell, { seen: value, drawn, hid: hidden, colored: color });
         fill(cell, value, hidden, now.digits);
         const plain = hidden || !Number.isFinite(value);
-        const { background, text } = plain ? { background: "", text: "" } : shade(isBelow(drawn, now.digits) ? "negative" : color, strength(drawn, limits));
+        const shown = isBelow(drawn, now.digits) ? "negative" : color;
+        const { background, text } = plain ? { background: "", text: "" } : shade(shown, strength(drawn, limits));
         cell.style.backgroundColor = background;
         cell.style.color = text;
         const word = hidden ? "masked" : brief(value, now.digits);
@@ -69,11 +85,14 @@ function heatmap(read, hand) {
     if (at) tell();
   }
 
-  /** Words that are wider than their column stand upright, 10 pixels a letter at most; numbers that are go unwritten. */
+  /** Words wider than their column stand upright, 10 pixels a letter at most; numbers wider than it go unwritten. */
   function fitWords() {
     if (!room) return;
     const width = (room / hand.scale() - 90) / columns;
-    setClass(table, "numberless", read.small || width < (hand.scale() > 1 ? 6.5 * ((now.digits ?? 2) + 2) : LEAST_WRITTEN));
+    const least = hand.scale() > 1 ? 6.5 * ((now.digits ?? 2) + 2) : LEAST_WRITTEN;
+    const isNumberless = read.small || width < least;
+    setClass(table, "numberless", isNumberless);
+    scale.hidden = !isNumberless;
     const longest = Math.max(...now.columns.map((word) => [...word].length));
     const isLong = 10 * longest > width;
     heads.forEach((head) => head.toggleAttribute("data-long", isLong && longest > 2));
@@ -185,10 +204,13 @@ function heatmap(read, hand) {
     stopFollowing();
     stopWatching();
   };
-  const compare = (places, isAsked) => (compared = places && isAsked ? read("values", places) : null); // no other map tells its changes
+  const compare = (places, isAsked) => (compared = places && isAsked ? read("values", places) : null);
   /** A sentence for those who hear the figure: the numbers of a small one. */
-  const summary = () =>
-    sides.length * columns > 4 ? "" : now.rows.map((row, i) => `${row} ${now.columns.map((name, j) => `${name} ${brief(now.values[i * columns + j], now.digits)}`).join(", ")}`).join("; ");
+  function summary() {
+    const number = (i, j) => brief(now.values[i * columns + j], now.digits);
+    const said = (row, i) => `${row} ${now.columns.map((name, j) => `${name} ${number(i, j)}`).join(", ")}`;
+    return sides.length * columns > 4 ? "" : now.rows.map(said).join("; ");
+  }
   return { element, update, highlight, compare, summary, stop, legend, cells, columns, small: columns < 4 };
 }
 

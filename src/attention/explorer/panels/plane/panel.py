@@ -40,7 +40,8 @@ def plane(
     """Arrows from the origin, and points, with one scale for both axes, so that an angle looks as large as it is.
 
     A handle lets the reader take an arrow by its tip, or a point: dragging it chooses, of all states of the named
-    controls, the one in which it lies nearest, and the sliders follow.
+    controls, the one in which it lies nearest, and the sliders follow. An area is taken at the middle one of its
+    corners, and its two controls move by the same number of states.
 
     A question before the figure (:func:`choice`) hides what the controls compute. Arrows and points that no control
     moves, and those with a handle, are given, and stay in sight.
@@ -53,7 +54,7 @@ def plane(
         areas: name → a filled polygon with the corners (K, 2).
         joins: (name, name) → how strongly two are joined, from 0; where the second has many points, a weight for each.
             A line is wider and darker for a larger weight.
-        handle: the name of a vector, or of a point that is alone, and the one or two controls that move it:
+        handle: the name of a vector, of a point that is alone or of an area, and the one or two controls that move it:
             ``("query", ["angle", "length"])``; or a list of such pairs.
         caption: one line above the picture.
         axes: names of the horizontal and the vertical axis.
@@ -65,8 +66,7 @@ def plane(
 
     Raises:
         ValueError: a vector or point that is not a pair, a name that stands for two things, joins that do not fit their
-            points, a handle that is neither a vector nor a point that is alone or that has no or more than two
-            controls, an unknown colour.
+            points, a handle that is none of the three or that has no or more than two controls, an unknown colour.
         TypeError: numbers that are not numbers.
 
     >>> panel = plane({"query": [1.0, 2.0]}, points={"apple": [2.0, 0.0]})
@@ -99,7 +99,7 @@ def plane(
         "line_names": [str(name) for name in lines],
         "area_names": [str(name) for name in areas],
         "join_names": [[str(name) for name in pair] for pair in joins],
-        "handles": as_handles(handle, alone, "vector or a point that is alone"),
+        "handles": as_handles(handle, [*alone, *areas], "vector, a point that is alone or an area"),
         "axes": as_axes(axes),
         "axis": str(axis),
         "colors": as_colors(everything, inks),

@@ -17,8 +17,6 @@ from attention.explorer.panels.tables import matrix_table
 
 __all__ = ["tokens"]
 
-LINES = ("chosen", "all")
-
 
 def tokens(
     weights,
@@ -26,59 +24,47 @@ def tokens(
     keys: Sequence[str] | None = None,
     *,
     rows: int | None = None,
-    heads: Sequence[str] | None = None,
     mask=None,
     chosen: int | None = None,
     control: str = "",
-    lines: str = "chosen",
     caption: str = "",
     axes: tuple[str, str] = ("query", "key"),
-    color: str = "weights",
     limits: tuple[float, float] | None = None,
     digits: int = 2,
 ) -> Panel:
     """A sentence as words, each tinted by the weight that the chosen query gives it.
 
-    The reader chooses a query by a tap, by pointing, or with the arrow keys. With two rows, queries stand on the left,
-    keys on the right, and lines join them, stronger for a larger weight. In one row of keys that are not the queries,
-    the words are large, and a control of the explorer chooses the query, by ``chosen``. Several heads have a colour
-    each, and can be switched off; without several, a weight tints its word.
+    The reader chooses a query by a tap, by pointing, or with the arrow keys. With two rows, arcs lead from the chosen
+    query to the keys, wider for a larger weight: words stand in two columns, single letters in two lines. In one row of
+    keys that are not the queries, the words are large, and a control of the explorer chooses the query, by ``chosen``.
 
     Args:
-        weights: (L, S), or (H, L, S) for up to eight heads.
+        weights: (L, S).
         queries: L words.
         keys: S words; the queries when not given.
         rows: 1 or 2 rows of words; 2 where the keys are given, else 1.
-        heads: H names; *head 1*, *head 2*, … when not given.
         mask: bool, broadcastable to (L, S), True = may attend.
         chosen: the query that is chosen at first, or in this state; the last when not given.
         control: a control of the explorer that choosing a query sets, to the query's number from 0.
-        lines: ``"chosen"`` joins the chosen query to its keys, ``"all"`` every query, the others faintly.
         caption: one line above the words.
         axes: what a query and a key are: panels that name the same axis light each other.
-        color: of one head, as :func:`heatmap`'s.
         limits: the weights drawn palest and strongest; as :func:`heatmap`'s when not given.
         digits: decimals under a word.
 
     Raises:
-        ValueError: words, heads or mask that do not fit the weights, more than eight heads, or rows other than 1 and 2.
+        ValueError: words or a mask that do not fit the weights, or rows other than 1 and 2.
         TypeError: as :func:`heatmap`.
 
     >>> panel = tokens([[1.0, 0.0], [0.5, 0.5]], ["the", "cat"])
-    >>> panel.words["heads"]
-    ['head 1']
+    >>> panel.words["rows"]
+    1
     """
-    values = as_numbers("weights", weights, dimensions=(2, 3))
-    values = values[None] if values.ndim == 2 else values
-    H, L, S = values.shape
-    if not 1 <= H <= 8:
-        raise ValueError(f"weights must be of one to eight heads, found {H}")
+    values = as_numbers("weights", weights, dimensions=2)
+    L, S = values.shape
     words_of_keys = queries if keys is None else keys
     rows = (1 if keys is None else 2) if rows is None else rows
     if rows not in (1, 2):
         raise ValueError(f"rows must be 1 or 2, found {rows}")
-    if lines not in LINES:
-        raise ValueError(f"lines must be one of {', '.join(LINES)}, found {lines!r}")
     numbers = {"values": values}
     if mask is not None:
         numbers["mask"] = as_mask(mask, (L, S))
@@ -86,14 +72,12 @@ def tokens(
     words = {
         "queries": as_labels("queries", queries, L),
         "keys": as_labels("keys", words_of_keys, S),
-        "heads": as_labels("heads", [f"head {head}" for head in range(1, H + 1)] if heads is None else heads, H),
         "rows": rows,
         "chosen": as_index("chosen", chosen, L),
         "control": str(control),
-        "lines": lines,
         "axes": as_axes(axes),
         **look,
-        **common_words(caption, color, limits, digits),
+        **common_words(caption, "weights", limits, digits),
     }
     return Tokens(numbers, words)
 
@@ -103,11 +87,8 @@ class Tokens(Panel):
     coarse = ("values",)
 
     def plain(self):
-        """The weights, averaged over the heads."""
-        words, values = self.words, self.numbers["values"]
-        note = f" (mean of {len(values)} heads)" if len(values) > 1 else ""
-        mean, mask = values.mean(axis=0), self.numbers.get("mask")
-        return matrix_table(self, words["queries"], words["keys"], mean, mask, caption=words["caption"] + note)
+        words = self.words
+        return matrix_table(self, words["queries"], words["keys"], self.numbers["values"], self.numbers.get("mask"))
 
     def axes(self):
         return list(zip(self.words["axes"], (self.words["queries"], self.words["keys"]), strict=True))
