@@ -1,14 +1,23 @@
-"""nbval for this book: outputs may differ as those of two processors do.
+"""nbval for this book: outputs may differ as those of two processors do, plots as those of two matplotlibs.
 
 With ``ATTENTION_DEVICE=lazy``, kernels have the tests' pretended accelerator.
 """
 
 import os
+from importlib.metadata import version
 from pathlib import Path
 
 from nbval.plugin import IPyNbCell
 
 from tools.notebooks.compare import differences
+
+LOCK = Path(__file__).parents[1] / "requirements.txt"
+UNCOMPARED = (
+    ()
+    if f"matplotlib=={version('matplotlib')}\n"
+    in LOCK.read_text(encoding="utf-8")
+    else ("image/svg+xml",)
+)
 
 
 def pytest_configure(config):
@@ -21,7 +30,7 @@ def pytest_configure(config):
 
 def compare_outputs(cell, outputs, references, skip_compare=None):
     """Whether they are the same; if not, the report says what differs."""
-    skip = skip_compare or cell.parent.skip_compare
+    skip = (*(skip_compare or cell.parent.skip_compare), *UNCOMPARED)
     cell.comparison_traceback = differences(references, outputs, skip)
     return not cell.comparison_traceback
 
