@@ -1,4 +1,6 @@
-"""nbval for this book: outputs may differ as those of two processors do, plots as those of two matplotlibs.
+"""nbval for this book: outputs may differ as those of two processors do.
+
+Plots are compared where matplotlib is the lock's: another draws them otherwise.
 
 With ``ATTENTION_DEVICE=lazy``, kernels have the tests' pretended accelerator.
 """
@@ -12,12 +14,8 @@ from nbval.plugin import IPyNbCell
 from tools.notebooks.compare import differences
 
 LOCK = Path(__file__).parents[1] / "requirements.txt"
-UNCOMPARED = (
-    ()
-    if f"matplotlib=={version('matplotlib')}\n"
-    in LOCK.read_text(encoding="utf-8")
-    else ("image/svg+xml",)
-)
+IS_LOCKED = f"matplotlib=={version('matplotlib')}\n" in LOCK.read_text("utf-8")
+UNCOMPARED = () if IS_LOCKED else ("image/svg+xml",)
 
 
 def pytest_configure(config):
