@@ -28,10 +28,10 @@ from attention import (
     Transformer,
     attention_weights,
     default_device,
-    experiments,
     scaled_dot_product_attention,
     streaming_attention,
 )
+from attention.course import experiments
 from attention.explorer import Explorer, curves, explore, heatmap, plane
 from attention.explorer.front import script, stylesheet
 from tools.chromium import chromium

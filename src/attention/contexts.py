@@ -3,7 +3,7 @@
 Dimensions: … leading, L queries, S keys, D query and key width, Dv value width.
 """
 
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -17,26 +17,15 @@ class Attention(Protocol):
     """What a decoder asks of its attention: a context for each query, and the weights that it was averaged with.
 
     :class:`DotProductAttention`, :class:`LastState` and :class:`AdditiveAttention` answer so, and any layer of yours
-    that does can take their place.
+    that does can take their place. A decoder asks the same keys at every step: of an attention that has a method
+    ``project_keys``, as :class:`AdditiveAttention` has, it has them projected once, and hands the result to each call
+    as ``projected_key``.
     """
 
     def __call__(
         self, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """From (…, L, D), (…, S, D), (…, S, Dv) and (…, L, S) to the output (…, L, Dv) and the weights (…, L, S)."""
-        ...
-
-
-@runtime_checkable
-class ProjectsKeys(Protocol):
-    """What an attention has besides if part of its work depends on the keys alone.
-
-    A decoder asks the same keys at every step. Of an attention with this method it has the keys projected once, and
-    hands the result to each call as ``projected_key``. :class:`AdditiveAttention` is one; ``isinstance`` tells.
-    """
-
-    def project_keys(self, key: Tensor) -> Tensor:
-        """From keys (…, S, D) to what the call takes as ``projected_key``."""
         ...
 
 

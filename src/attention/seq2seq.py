@@ -18,7 +18,7 @@ from attention.arguments import (
     extremes,
     shapes,
 )
-from attention.contexts import Attention, ProjectsKeys
+from attention.contexts import Attention
 from attention.masks import check_mask, padding_mask
 from attention.modules import AdditiveAttention, MultiHeadAttention
 from attention.sampling import without_dropout
@@ -255,7 +255,7 @@ class Decoder(nn.Module):
 
     def _precompute_keys(self, states: Tensor) -> dict[str, Tensor]:
         """Let an attention that can project its keys do so once for all steps."""
-        if isinstance(self.attention, ProjectsKeys) and _accepts(self.attention, projected_key=states):
+        if hasattr(self.attention, "project_keys") and _accepts(self.attention, projected_key=states):
             return {"projected_key": self.attention.project_keys(states)}  # (B, S, width of the projection)
         return {}
 

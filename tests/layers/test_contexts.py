@@ -7,8 +7,7 @@ import torch
 from torch.nn import functional
 from torch.testing import assert_close
 
-from attention import AdditiveAttention, DotProductAttention, LastState
-from attention.contexts import ProjectsKeys
+from attention import DotProductAttention, LastState
 from refusals import mistakes, refuses
 
 assert_equal = functools.partial(assert_close, rtol=0, atol=0)
@@ -65,40 +64,6 @@ def test_what_the_last_state_may_not_see_gives_zeros():
     output, weights = LastState()(query, key, value, torch.zeros(7, dtype=torch.bool))
     assert not output.any()
     assert not weights.any()
-
-
-class Wrapped(torch.nn.Module):
-    """An attention of somebody else's, that can do no more than be called."""
-
-    def __init__(self, attend):
-        super().__init__()
-        self.attend = attend
-
-    def forward(self, query, key, value, attn_mask=None):
-        return self.attend(query, key, value, attn_mask)
-
-
-class Subclass(AdditiveAttention):
-    pass
-
-
-@pytest.mark.parametrize(
-    ("attend", "projects"),
-    [
-        (AdditiveAttention(5, 5, 3), True),
-        (Subclass(5, 5, 3), True),
-        (DotProductAttention(), False),
-        (LastState(), False),
-        (Wrapped(AdditiveAttention(5, 5, 3)), False),
-    ],
-    ids=["additive", "a subclass", "dot product", "last state", "wrapped"],
-)
-def test_whether_an_attention_projects_keys_can_be_asked(attend, projects):
-    assert isinstance(attend, ProjectsKeys) == projects
-    query, key, value = (tensor.float() for tensor in inputs())
-    expected = attend(query, key, value)
-    if projects:
-        assert_close(attend(query, key, value, projected_key=attend.project_keys(key)), expected)
 
 
 def ones(*shape, **options):

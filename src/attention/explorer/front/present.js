@@ -58,6 +58,7 @@ function makeSheet(part) {
 /** Begin with the figure that the address names, or with the title. */
 function presentPage() {
   const named = document.getElementById(parseAddress(location.hash)?.name ?? location.hash.slice(1));
+  named?.scrollIntoView({ behavior: "instant" }); // the place that the end leads back to
   const first = named?.closest(".attention-explorer") ?? slideParts()[0];
   if (first) begin(first.slide ?? makeSheet(first), false);
 }
