@@ -7,22 +7,21 @@ With ``ATTENTION_DEVICE=lazy``, kernels have the tests' pretended accelerator.
 
 import os
 from importlib.metadata import version
-from pathlib import Path
 
 from nbval.plugin import IPyNbCell
 
 from tools.notebooks.compare import differences
+from tools.notebooks.execute import BOOK
 
-LOCK = Path(__file__).parents[1] / "requirements.txt"
-IS_LOCKED = f"matplotlib=={version('matplotlib')}\n" in LOCK.read_text("utf-8")
+LOCK = (BOOK.parent / "requirements.txt").read_text(encoding="utf-8")
+IS_LOCKED = f"matplotlib=={version('matplotlib')}\n" in LOCK
 UNCOMPARED = () if IS_LOCKED else ("image/svg+xml",)
 
 
 def pytest_configure(config):
     if os.environ.get("ATTENTION_DEVICE") == "lazy":
-        tests = Path(__file__).parents[1] / "tests"
-        startup = str(tests / "lazy.py")  # IPython runs it
-        os.environ["PYTHONSTARTUP"] = startup
+        startup = BOOK.parent / "tests" / "lazy.py"  # IPython runs it
+        os.environ["PYTHONSTARTUP"] = str(startup)
         config.option.nbval_cell_timeout = 600  # it is some times slower
 
 
