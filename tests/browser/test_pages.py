@@ -155,7 +155,7 @@ def test_tab_reaches_every_control_and_leaves_the_figure(opened, name):
     for explorer in page.locator("attention-explorer").all():
         for _ in range(explorer.evaluate(BEFORE_FIGURE)):
             page.keyboard.press("Tab")
-        for _ in range(10):  # links, and one of each group of radio buttons, are reached too
+        for _ in range(30):  # links, and one of each group of radio buttons, are reached too
             if not explorer.evaluate(IS_INSIDE):
                 break
             page.keyboard.press("Tab")

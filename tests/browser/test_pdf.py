@@ -21,17 +21,25 @@ def printed(*arguments):
         pytest.skip(str(no_font))
 
 
-@pytest.fixture(scope="module", params=pdf.VOLUMES)
+@pytest.fixture(scope="session", params=pdf.VOLUMES)
 def volume(request):
     return request.param
 
 
-@pytest.fixture(scope="module")
-def book(browser, volume, tmp_path_factory):
-    return PdfReader(printed(browser, tmp_path_factory.mktemp("print") / "book.pdf", volume))
+@pytest.fixture(scope="session")
+def books():
+    return {}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
+def book(browser, volume, books, tmp_path):
+    """A volume, printed once, in whatever order the tests ask for it."""
+    if volume not in books:
+        books[volume] = PdfReader(printed(browser, tmp_path / "book.pdf", volume))
+    return books[volume]
+
+
+@pytest.fixture
 def marks(book):
     """Title → number of its first page, of each chapter."""
     chapters = [mark for mark in book.outline if not isinstance(mark, list)]
