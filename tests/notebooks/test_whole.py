@@ -250,7 +250,7 @@ def cached(names):
     x, w_q, w_k, w_v = torch.randn(7, 8), torch.randn(8, H * D), torch.randn(8, G * D), torch.randn(8, G * D)
     kept, found = [torch.empty(G, 0, D)] * 2, []
     for some in x.split([3, 1, 2, 1]):
-        answer, kept = names["attend"](some, w_q, w_k, w_v, H, kept)
+        answer, *kept = names["attend"](some, w_q, w_k, w_v, H, *kept)
         found.append(answer)
     split = [(x @ w).unflatten(-1, (-1, D)).transpose(0, 1) for w in (w_q, w_k, w_v)]
     keys, values = (each.repeat_interleave(H // G, dim=0) for each in split[1:])
