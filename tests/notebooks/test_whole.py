@@ -220,16 +220,17 @@ def a_transformer(names):
 
     def blocks_agree(x):
         for block, ours in zip(model.blocks, names["blocks"], strict=True):
-            block.attend = MultiHeadAttention.from_torch(ours.attend)
-            block.before_attend, block.before_feed_forward = ours.norm_1, ours.norm_2
-            block.feed_forward.up, block.feed_forward.down = ours.up, ours.down
-            assert_close(ours(x), block(x, is_causal=True)[0])
+            block.attend = MultiHeadAttention.from_torch(ours.self_attn)
+            block.before_attend, block.before_feed_forward = ours.norm1, ours.norm2
+            block.feed_forward.up, block.feed_forward.down = ours.linear1, ours.linear2
+            later = names["later"][: x.size(1), : x.size(1)]
+            assert_close(ours(x, src_mask=later), block(x, is_causal=True)[0])
 
     blocks_agree(torch.randn(3, 12, 16))
     assert names["logits"].shape == (*names["texts"].shape, 50)
     assert_close(names["logits"], model(names["texts"]))
     for ours in names["blocks"]:
-        nn.init.normal_(ours.attend.in_proj_bias)
+        nn.init.normal_(ours.self_attn.in_proj_bias)
     blocks_agree(torch.randn(3, 5, 16))
 
 
