@@ -11,7 +11,6 @@ from torch.testing import assert_close
 
 from attention import (
     AdditiveAttention,
-    Decoder,
     MultiHeadAttention,
     Transformer,
     attention_weights,
@@ -180,18 +179,12 @@ def kernel_regression(names):
 
 @chapter(10)
 def look_back(names):
-    mine = names["LookBack"](11, 6)
-    theirs = Decoder(11, 6, AdditiveAttention(6, 6, 6))
-    learned = {}
-    for name, weight in theirs.state_dict().items():
-        learned[name.removeprefix("attention.").replace("_l0", "").replace("w_v", "w")] = weight
-    mine.load_state_dict(learned)
-    token, state, states = torch.tensor([1, 4, 7]), torch.randn(3, 6), torch.randn(3, 5, 6)
-    logits, hidden, weights = theirs.step(token, state[None], states)
-    found = mine(token, state, states)
-    torch.testing.assert_close(found[0], logits)
-    torch.testing.assert_close(found[1], hidden[0])
-    torch.testing.assert_close(found[2][..., 0], weights)
+    layer, query, states = AdditiveAttention(6, 6, 4), torch.randn(3, 6), torch.randn(3, 5, 6)
+    learned = layer.W_q.weight, layer.W_k.weight, layer.w_v.weight[0]
+    context, weights = names["look_back"](query, states, *learned)
+    expected, expected_weights = layer(query[:, None], states, states)
+    torch.testing.assert_close(context, expected[:, 0])
+    torch.testing.assert_close(weights, expected_weights[:, 0])
 
 
 def test_chapter_10_writes_out_the_additive_attention_of_the_package():
