@@ -22,7 +22,6 @@ def pytest_configure(config):
     if os.environ.get("ATTENTION_DEVICE") == "lazy":
         startup = BOOK.parent / "tests" / "lazy.py"  # IPython runs it
         os.environ["PYTHONSTARTUP"] = str(startup)
-        config.option.nbval_cell_timeout = 600  # it is some times slower
 
 
 def compare_outputs(cell, outputs, references, skip_compare=None):

@@ -144,7 +144,7 @@ function bars(read, hand) {
   const written = (i) => (isHidden(i) ? "masked" : brief(now.values[i], now.digits));
   const summary = () => (sides.length > 4 ? "" : now.labels.map((label, i) => `${label} ${written(i)}`).join(", "));
   const guessed = { cells: cells.map((cell) => [cell]), wholeRows: true };
-  const look = { legend: parts.length ? legend : null, small: true, slim: true };
+  const look = { legend: parts.length ? legend : null, slim: true };
   return { element, update, highlight, compare, summary, stop, ...guessed, ...look };
 }
 
