@@ -2,7 +2,7 @@
 
 One start shows what can happen, several show how far it depends on luck. Chapter 10's translator is trained from eight
 seeds, and from three with one vector in place of attention; chapter 12's copier from eleven. The two chapters train one
-of these each, and draw the curves of all.
+of these each, and print what came of the others.
 
 All runs together take about two minutes on one processor core.
 """
