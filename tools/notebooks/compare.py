@@ -20,7 +20,7 @@ SHADE = 2  # of the 255 of red, green or blue
 NUMBER = re.compile(r"(?<![\w.])([-−]?\d+(?:\.\d*)?(?:e[+\-−]?\d+)?)(?!\w)")
 EXPLORER = re.compile(r'<script type="application/json">(.*?)</script>(.*?)</attention-explorer>', re.DOTALL)
 CELLS = re.compile(r"(</caption>.*?</table>)", re.DOTALL)
-DRAWN = re.compile(r'( (?:d|points|[xy][12]?)="[^"]*"|translate\([^)]*\)|#[0-9a-f]{6}\b|>[^<]*<)')
+DRAWN = re.compile(r'( (?:d|points|[xy][12]?)="[^"]*"|(?:translate|rotate)\([^)]*\)|#[0-9a-f]{6}\b|>[^<]*<)')
 SVG_METADATA = re.compile(r" *<metadata>.*?</metadata>\n", re.DOTALL)  # a date, a version
 HASHED = re.compile(r"\b[mpCh][0-9a-f]{10}\b")  # as matplotlib names markers, clips, collections and hatches
 
