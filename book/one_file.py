@@ -217,4 +217,4 @@ if __name__ == "__main__":
     right = (model(ids).argmax(-1) == targets)[known].float().mean()
     print(f"copied places that are right: {right:.2f}")
     twice = torch.tensor([[3, 1, 4, 15, 9, 2, 6, 5] * 2]).to(device)
-    print(model.generate(twice, 16))
+    print(model.generate(twice, 16).tolist())

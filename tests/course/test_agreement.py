@@ -12,6 +12,7 @@ from torch.nn import functional as F
 from attention import Transformer
 from attention.course.experiments import agreement
 
+pytestmark = pytest.mark.usefixtures("on_the_cpu")
 CHAPTER = Path(__file__).parents[2] / "book" / "11-transformer.ipynb"
 NAMES = {"q": "attend.q_proj", "k": "attend.k_proj", "v": "attend.v_proj", "o": "attend.out_proj"}
 NAMES |= {"up": "feed_forward.up", "down": "feed_forward.down"}

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn import functional
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.testing import assert_close
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -719,7 +720,8 @@ def test_large_inputs_under_autocast(dtype, size):
     tokens, mask = size * torch.randn(2, 7, 48), padding_mask(torch.tensor([4, 7]), 7)
     with torch.autocast(HERE.type, dtype):
         output, weights = ours(tokens, tokens, tokens, mask, need_weights=True)
-        fused, _ = ours(tokens, tokens, tokens, mask)
+        with sdpa_kernel([SDPBackend.MATH, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.FLASH_ATTENTION]):
+            fused, _ = ours(tokens, tokens, tokens, mask)  # cuDNN's kernel fails at such scores
         expected, _ = theirs(tokens, tokens, tokens, key_padding_mask=~mask.squeeze(1), need_weights=False)
         query, key = (layer(tokens).unflatten(-1, (3, 16)).transpose(1, 2) for layer in (ours.q_proj, ours.k_proj))
     assert output.dtype == weights.dtype == fused.dtype == expected.dtype == dtype
