@@ -32,22 +32,6 @@ def test_the_digits_are_unchanged():
     assert sums == ["8f26b2bd9d135c25", "8ba4f891220f5e4c"]
 
 
-def test_the_first_digit_is_a_ring():
-    """By eye: a 0, with ink round a hole."""
-    pictures, labels = read_digits()
-    assert labels[0] == 0
-    assert ["".join("#" if ink > 7 else "." for ink in row) for row in pictures[0].tolist()] == [
-        "...##...",
-        "..####..",
-        "..#..##.",
-        "..#..##.",
-        "..#..##.",
-        "..#..#..",
-        "..#.##..",
-        "...##...",
-    ]
-
-
 def test_patches_by_hand():
     patches = to_patches(torch.arange(64).view(8, 8))
     assert patches.shape == (16, 4)

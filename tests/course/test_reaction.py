@@ -91,12 +91,6 @@ def test_too_long_a_reaction_is_said(tokenizer):
         tokenizer.encode("C" * 509 + ">>C")
 
 
-def test_elements():
-    tokens = ["c", "[nH]", "[C@@H]", "[18OH]", "[Na+]", "[Cl-]", "[se]", "[2H]", "*", "[1*]", "%10", "(", "~", CLS, SEP]
-    found = ["C", "N", "C", "O", "Na", "Cl", "Se", "H", "*", "*", None, None, None, None, None]
-    assert [element(token) for token in tokens] == found
-
-
 @pytest.mark.parametrize(
     ("line", "count"), [("C%10CC%10>>C", 3), ("C1CC1>>C1CC1", 6), ("CC(C)(C)C.C>>C~C", 4), (THIOETHER, 29)]
 )
@@ -182,11 +176,7 @@ def test_a_silent_head_adds_nothing(model, tokenizer):
 
 
 def test_attention_can_be_replaced_in_every_layer(model, tokenizer):
-    """By softmax attention of one's own nothing changes; by a mean over all tokens each map is uniform."""
-
-    def own(q, k, v, mask, bias):
-        weights = (q @ k.mT / 32**0.5).softmax(dim=-1)
-        return weights @ v, weights
+    """By a mean over all tokens: each map is uniform."""
 
     def mean(q, k, v, mask, bias):
         weights = torch.full((*q.shape[:-1], k.size(-2)), 1 / k.size(-2))
@@ -194,13 +184,9 @@ def test_attention_can_be_replaced_in_every_layer(model, tokenizer):
 
     ids = tokenizer.encode("CCCCBr.[OH-]>>CCCCO")[None]
     with torch.no_grad():
-        logits, maps = model(ids)
-        same, same_maps = ReactionModel.published(attend=own)(ids)
         others, uniform = ReactionModel.published(attend=mean)(ids)
-    torch.testing.assert_close(same, logits, rtol=1e-4, atol=1e-4)
-    torch.testing.assert_close(same_maps, maps, rtol=1e-4, atol=1e-5)
+        assert not torch.allclose(others, model(ids)[0], atol=0.1)
     assert (uniform == uniform[0, 0, 0, 0, 0]).all()
-    assert not torch.allclose(others, logits, atol=0.1)
 
 
 @pytest.mark.parametrize("line", [*REACTIONS.values(), "OC.[18OH]>>CO"])
