@@ -132,14 +132,14 @@ def fronted(count: int = TESTED) -> tuple[list[str], Tensor, Tensor]:
 
     The subject is the last noun here. In the second half the first noun, which it is elsewhere, has another number.
     """
-    random, found = Random(7), []
-    for other in (False, True):
-        for _ in range(count):
-            number = int(2 * random.random())
-            first, subject = pick(NOUNS[number ^ other], random), pick(NOUNS[number], random)
-            found.append((f". {pick(NEAR, random)} the {first} the {subject}", number, other))
-    beginnings, numbers, others = zip(*found, strict=True)
-    return list(beginnings), torch.tensor(numbers), torch.tensor(others)
+    random, beginnings, numbers = Random(7), [], []
+    others = [other for other in (False, True) for _ in range(count)]
+    for other in others:
+        number = int(2 * random.random())
+        first, subject = pick(NOUNS[number ^ other], random), pick(NOUNS[number], random)
+        beginnings.append(f". {pick(NEAR, random)} the {first} the {subject}")
+        numbers.append(number)
+    return beginnings, torch.tensor(numbers), torch.tensor(others)
 
 
 def encode(beginnings: list[str]) -> tuple[Tensor, Tensor]:
@@ -262,15 +262,15 @@ def examine(settings: dict, device: torch.device, steps: int | None = None) -> d
     def look(step: int, read) -> None:
         history.append((step, *right(read, device), share_of_plurals(read, [". " + ASKED], device).item()))
         if step in SHOWN:
-            written[step] = sentences(read)
+            written[step] = share_grammatical(read)
 
-    def sentences(read) -> tuple[float, list[str]]:
+    def share_grammatical(read) -> tuple[float, list[str]]:
         lines = write(read, WRITTEN, torch.Generator().manual_seed(1), device)
         return sum(map(grammatical, lines)) / WRITTEN, lines[:6]
 
     whole = settings["without"] == "nothing"
     model, read, losses = learn(**settings, device=device, steps=steps or STEPS, look=look if whole else None)
-    found = {"losses": losses[:3], "right": right(read, device), "grammatical": sentences(read)[0]}
+    found = {"losses": losses[:3], "right": right(read, device), "grammatical": share_grammatical(read)[0]}
     if whole:
         heads = [[right(without_head(read, block, head), device) for head in range(HEADS)] for block in range(BLOCKS)]
         maps = model.attention_maps(encode([AFTER])[0].to(device))

@@ -28,17 +28,7 @@ RUNS = [{"kind": kind, "seed": seed} for kind in ("learned", "pinned") for seed 
 def draw(
     count: int, generator: Generator, *, length: int = LENGTH, periods: tuple[int, int] = PERIODS
 ) -> tuple[Tensor, Tensor]:
-    """Draw loops.
-
-    Args:
-        count: number of sequences.
-        generator: the source of random numbers.
-        length: of each sequence, L.
-        periods: the shortest loop and the longest.
-
-    Returns:
-        tokens (count, L), and the length of each one's loop, (count, 1).
-    """
+    """Sequences (count, L), each a loop as long as ``periods`` allow, and the length of each one's loop, (count, 1)."""
     shortest, longest = periods
     period = torch.randint(shortest, longest + 1, (count, 1), generator=generator)
     symbols = torch.rand(count, SYMBOLS, generator=generator).argsort(dim=-1)  # each row in an order of its own
@@ -76,12 +66,8 @@ def learn(
 ) -> tuple[Transformer, list[float], list[dict]]:
     """Train a model on the next token, in double precision, so that all processors come to the same.
 
-    Args:
-        settings: one of ``RUNS``, or of :mod:`attention.course.experiments.plans`. A ``"pinned"`` model has a head
-            that looks one back from the start, a ``"barred"`` one a first block that cannot look one back.
-        device: where to train it.
-        steps: how many.
-        measured: tokens and periods on which :func:`measure` looks at it every 20 steps, from 0 to the end.
+    A ``"pinned"`` model has a head that looks one back from the start, a ``"barred"`` one a first block that cannot
+    look one back. :func:`measure` looks at the tokens and periods ``measured`` every 20 steps, from 0 to the end.
 
     Returns:
         the model, the loss of each step, and what was measured.
@@ -127,9 +113,7 @@ def loss_and_share(logits: Tensor, tokens: Tensor, period: Tensor) -> tuple[floa
 def one_back(weights: Tensor, period: Tensor) -> list[float]:
     """Each head's mean weight on the token before, in the first time round, where the second block needs it.
 
-    Args:
-        weights: (N, H, L, L), of the first block.
-        period: (N, 1).
+    The first block's weights are (N, H, L, L), the loops' lengths (N, 1).
     """
     before = weights.diagonal(-1, dim1=-2, dim2=-1)  # (N, H, L − 1), for the queries 1, 2, …
     first = torch.arange(1, weights.size(-1), device=weights.device) < period  # (N, L − 1)
@@ -139,9 +123,7 @@ def one_back(weights: Tensor, period: Tensor) -> list[float]:
 def induction(weights: Tensor, period: Tensor) -> list[float]:
     """Each head's mean weight on what followed the present token before, from the second time round.
 
-    Args:
-        weights: (N, H, L, L), of the second block.
-        period: (N, 1).
+    The second block's weights are (N, H, L, L), the loops' lengths (N, 1).
     """
     places = torch.arange(weights.size(-1), device=weights.device)
     steps_on = places - places[:, None]  # (L, L), key − query
@@ -161,14 +143,9 @@ def measure(model: Transformer, tokens: Tensor, period: Tensor, masks: dict[int,
 
 @torch.no_grad()
 def averaged(model: Transformer, tokens: Tensor, places: Tensor, number: int, head: int) -> Tensor:
-    """The logits (N, L, V) of a model one of whose heads adds everywhere what it adds on average (mean ablation).
+    """The logits (N, L, V) of a model one of whose heads adds what it adds on average (mean ablation).
 
-    Args:
-        model: the model.
-        tokens: (N, L).
-        places: bool (N, L), over which the average is taken.
-        number: of the block.
-        head: of that block.
+    The head is one of block ``number``; the average is taken over ``places``, bool (N, L).
     """
     mask = silence([head], tokens.size(1)).to(tokens.device)
     x = model.embed(tokens)  # (N, L, E)

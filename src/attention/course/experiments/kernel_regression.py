@@ -39,12 +39,7 @@ def draw(points: int, seed: int) -> tuple[Tensor, Tensor]:
 
 @torch.no_grad()
 def figure(x: Tensor, y: Tensor, w: Tensor) -> dict[str, Tensor | float]:
-    """What there is to see of one epoch, on the training points and on as many test points on a grid.
-
-    Args:
-        x: training points, (n,).
-        y: their values, (n,).
-        w: one a key, (n,).
+    """What there is to see of a w (n,), on the n training points x, y and on as many test points on a grid.
 
     Returns:
         ``curve``, the answers to every n/600th test point, and ``w`` at as many keys; the mean squared errors

@@ -24,11 +24,8 @@ RUNS = [{"kind": kind, "seed": seed} for kind, starts in (("learned", 32), ("bar
 def without(model: Transformer, tokens: Tensor, role: str | None, attn_mask: Tensor | None = None) -> Tensor:
     """The logits (N, L, V) of a model whose second block sees the first block's heads in all but one of its roles.
 
-    Args:
-        model: the model, of two blocks.
-        tokens: (N, L).
-        role: ``"query"``, ``"key"`` or ``"value"``; None leaves the model whole.
-        attn_mask: of the first block, as it was trained.
+    The role is ``"query"``, ``"key"`` or ``"value"``; None leaves the model whole. The mask is the first block's, as it
+    was trained.
     """
     first, second = model.blocks
     embedded = model.embed(tokens)  # (N, L, E), which is what there would be without the first block's heads

@@ -156,13 +156,8 @@ def right(
 ) -> float:
     """The share of right answers at the end of sequences of this length.
 
-    Args:
-        model: the reader.
-        task: a key of ``TASKS``.
-        length: of each sequence.
-        stretch: by how much positions are pressed together, for rotary positions (Chen et al., 2023).
-        window: as in :meth:`Reader.forward`.
-        options: as there, for each attention layer.
+    Positions may be pressed together by ``stretch`` (Chen et al., 2023); ``window`` and ``options`` are as in
+    :meth:`Reader.forward`.
     """
     device = model.name.weight.device
     letters = torch.randint(LETTERS, (SEQUENCES, length), generator=torch.Generator().manual_seed(length)).to(device)

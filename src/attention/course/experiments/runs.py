@@ -25,17 +25,7 @@ def descend(
     steps: int,
     schedule: torch.optim.lr_scheduler.LRScheduler | None = None,
 ) -> list[float]:
-    """Take steps down a loss.
-
-    Args:
-        optimizer: of the parameters that learn.
-        loss_of: from a step's number to its loss.
-        steps: how many.
-        schedule: of the learning rate, if it changes.
-
-    Returns:
-        the loss of each step.
-    """
+    """Take so many steps down the loss that ``loss_of`` makes of a step's number; the loss of each step."""
     losses = []
     for step in range(steps):
         loss = loss_of(step)
@@ -66,12 +56,7 @@ def command(
 ) -> None:
     """The command line of an experiment: make its runs one by one, and write the file anew after each.
 
-    Args:
-        name: the experiment's.
-        description: what it does.
-        runs: the settings of each run.
-        examine: from a run's settings and a device to what came out.
-        arguments: of the command line; the program's own when None.
+    ``examine`` makes of a run's settings and a device what came out; ``arguments`` are the program's own when None.
     """
     usage = f"python -m attention.course.experiments.{name} [options]"
     parser = argparse.ArgumentParser(usage=usage, description=description)

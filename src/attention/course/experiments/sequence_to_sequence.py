@@ -48,14 +48,7 @@ class Unmasked(AdditiveAttention):
 
 
 class Task:
-    """Texts and their answers, as ids.
-
-    Args:
-        reads: the characters of the texts.
-        writes: the characters of the answers.
-        pairs: texts and their answers.
-        device: where the ids lie.
-    """
+    """Pairs of a text and its answer as ids, the characters that it ``reads``, and those that it ``writes``."""
 
     def __init__(self, reads: str, writes: str, pairs: list[tuple[str, str]], device: torch.device) -> None:
         self.characters, self.digits, self.device = Vocabulary(reads), Vocabulary(writes), device
@@ -86,13 +79,8 @@ def dates(device: torch.device) -> Task:
 def learn(settings: dict, device: torch.device, steps: int | None = None) -> tuple[Translator, list[float]]:
     """Train a translator, in double precision, so that all processors come to the same.
 
-    Args:
-        settings: one of ``RUNS``.
-        device: where to train it.
-        steps: after how many of the run's steps to stop; after all when not given.
-
     Returns:
-        the translator, ready to be asked, and the loss of each step.
+        the translator, and the loss of each of the run's steps, or of the first ``steps``.
     """
     torch.manual_seed(settings["seed"])
     if settings["task"] == "dictionaries":
