@@ -91,24 +91,43 @@ def test_what_can_not_be_run_is_said_at_once(experiment, capsys, options, messag
 # Chapter 9's kernel regression
 
 
-def noisy_points(n, per_key):
-    x = (20 * torch.rand(n, dtype=torch.float64)).sort().values
-    y = kernel_regression.target(x) + 0.5 * torch.randn(n, dtype=torch.float64)
-    return x, y, 5 * torch.rand(n if per_key else (), dtype=torch.float64) + 0.5
+def by_autograd(x, y, w, leave_one_out):
+    module = NadarayaWatson(x, y, per_key=w.dim() > 0)
+    module.w.data = w.clone()
+    mask = ~torch.eye(len(x), dtype=torch.bool) if leave_one_out else None
+    loss = torch.nn.functional.mse_loss(module(x, mask), y)
+    loss.backward()
+    return loss.detach(), module.w.grad
 
 
 @both_losses
 @pytest.mark.parametrize("per_key", [False, True])
-def test_loss_and_gradient_are_autograd_s(leave_one_out, per_key, monkeypatch):
-    """At 70 points, in blocks of 31 queries, the last of them smaller."""
-    monkeypatch.setattr(gradient, "BLOCK", 70 * 31)
-    x, y, w = noisy_points(70, per_key)
-    module = NadarayaWatson(x, y, per_key)
-    module.w.data = w.clone()
-    mask = ~torch.eye(70, dtype=torch.bool) if leave_one_out else None
-    loss = torch.nn.functional.mse_loss(module(x, mask), y)
-    loss.backward()
-    assert_close(loss_and_gradient(x, y, w, leave_one_out=leave_one_out), (loss.detach(), module.w.grad))
+@pytest.mark.parametrize("width", [1.0, 40.0])
+def test_loss_and_gradient_are_autograd_s(leave_one_out, per_key, width, monkeypatch):
+    """In blocks of 31 queries, the last of them smaller; near keys alone, or all."""
+    monkeypatch.setattr(gradient, "BLOCK", 700 * 31)
+    x = (20 * torch.rand(700, dtype=torch.float64)).sort().values
+    w = width * (torch.rand(700 if per_key else (), dtype=torch.float64) + 0.1)
+    expected = by_autograd(x, x.sin(), w, leave_one_out)
+    assert_close(loss_and_gradient(x, x.sin(), w, leave_one_out=leave_one_out), expected)
+
+
+def test_points_far_from_all_others_are_answered_by_the_nearest(monkeypatch):
+    """In a block of 0, 0.001 and 10 the last is answered by 19.9, of which the others need to know nothing."""
+    monkeypatch.setattr(gradient, "BLOCK", 3 * 5)
+    x, y, w = torch.tensor([0.0, 1e-3, 10.0, 19.9, 20.0]).double(), torch.arange(5.0).double(), torch.ones(5).double()
+    assert_close(loss_and_gradient(x, y, w, leave_one_out=True), by_autograd(x, y, w, leave_one_out=True))
+
+
+@both_losses
+def test_a_narrow_kernel_meets_few_keys(leave_one_out, monkeypatch):
+    """At w = 40 a block of a tenth of the points, 2 wide, needs keys up to 0.17 on either side."""
+    monkeypatch.setattr(gradient, "BLOCK", 700 * 70)
+    met, softmax = [], torch.Tensor.softmax
+    monkeypatch.setattr(torch.Tensor, "softmax", lambda scores, dim: met.append(scores.numel()) or softmax(scores, dim))
+    x = torch.linspace(0, 20, 700)
+    loss_and_gradient(x, x.sin(), torch.full((700,), 40.0), leave_one_out=leave_one_out)
+    assert sum(met) < 0.14 * 700**2
 
 
 def test_a_figure_is_what_the_package_answers():
