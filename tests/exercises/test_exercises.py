@@ -384,37 +384,28 @@ def in_sorted_order(table):
     return columns
 
 
-def struck_with_minus_one(table):
-    left, columns = table.clone(), torch.zeros(len(table), dtype=torch.long)
-    for _ in range(len(table)):
-        row, column = divmod(left.argmax().item(), table.size(1))
-        columns[row] = column
-        left[row], left[:, column] = -1, -1
-    return columns
-
-
 def by_the_largest_sum(table):
     """For the edges of three columns, by trying all; else as the specification."""
     if table.size(1) != 3:
         return reaction.assign.specification(table)
-    sums = {
-        order: sum(table[i, j] for i, j in enumerate(order)) for order in itertools.permutations(range(3), len(table))
-    }
-    return torch.tensor(max(sums, key=sums.get))
+    orders = itertools.permutations(range(3), len(table))
+    return torch.tensor(max(orders, key=lambda order: sum(table[i, j] for i, j in enumerate(order))))
 
 
-def with_bonds(change):
+def striking(struck, change=lambda share: share):
+    """Entry by entry, the largest first; what is struck out, and what becomes of the entries between neighbours."""
+
     def near(atom, bonds):
         return [b if a == atom else a for a, b in bonds if atom in (a, b)]
 
-    def answer(table, row_bonds, column_bonds):
+    def answer(table, row_bonds=(), column_bonds=()):
         left, columns = table.detach().clone(), torch.zeros(len(table), dtype=torch.long)
         for _ in range(len(left)):
             row, column = divmod(left.argmax().item(), left.size(1))
             columns[row] = column
             for i, j in itertools.product(near(row, row_bonds), near(column, column_bonds)):
                 left[i, j] = change(left[i, j])
-            left[row], left[:, column] = -math.inf, -math.inf
+            left[row], left[:, column] = struck, struck
         return columns
 
     return answer
@@ -474,8 +465,8 @@ REFUSED = [
     (streaming.linear_recurrence, regrouped, "Now find them without a table of all pairs"),
     (streaming.linear_recurrence, recurrence(1e-6), "add nothing"),
     (reaction.assign, by_the_largest_sum, "The largest sum is not asked for"),
-    (reaction.assign, struck_with_minus_one, "Strike out with −∞"),
-    *((reaction.assign_with_bonds, with_bonds(lambda s, by=by: s * by), "is right") for by in (80, 100)),
+    (reaction.assign, striking(-1), "Strike out with −∞"),
+    *((reaction.assign_with_bonds, striking(-math.inf, lambda s, by=by: s * by), "is right") for by in (80, 100)),
 ]
 
 
@@ -528,7 +519,7 @@ ACCEPTED = [
     (cache.grouped_attention, lambda *h: F.scaled_dot_product_attention(*(x[None] for x in h), enable_gqa=True)[0]),
     (streaming.linear_recurrence, recurrence()),
     (reaction.assign, in_sorted_order),
-    (reaction.assign_with_bonds, with_bonds(lambda share: share * 90)),
+    (reaction.assign_with_bonds, striking(-math.inf, lambda share: share * 90)),
 ]
 
 

@@ -54,10 +54,6 @@ weights_at = Exercise(
             lambda scores, T: scores.softmax(0),
             "The temperature changes nothing yet: divide the scores by it before the softmax.",
         ),
-        Mistake(
-            lambda scores, T: torch.exp(scores / T),
-            "The exponentials are right, but they do not sum to 1 yet: divide by their sum.",
-        ),
     ),
 )
 
@@ -88,7 +84,6 @@ scores_from_weights = Exercise(
     gradient=centred,
     mistakes=(
         Mistake(lambda w: w * 1.0, "These are the weights themselves. Their softmax is nearly uniform: find scores."),
-        Mistake(lambda w: w.exp(), "You took exp, which is what the softmax does. You need what undoes it."),
         Mistake(lambda w: torch.log10(w), "The logarithm, but to base 10: a softmax uses e, so take the natural one."),
         Mistake(lambda w: -torch.log(w), "The sign: a larger weight needs a larger score."),
     ),

@@ -88,7 +88,6 @@ assign = Exercise(
     changed(_draw_with_bonds, lambda table, *bonds: (table,)),
     edges=(
         lambda generator: (_table(generator, 1, 1),),
-        lambda generator: (_table(generator, 5, 5),),
         Edge(
             partial(_shuffled, rows=GREED_COSTS),
             "The largest sum is not asked for: take the largest entry first, whatever it costs the other rows.",
