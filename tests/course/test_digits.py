@@ -1,4 +1,4 @@
-"""The handwritten digits against their source, cut to patches and back; the encoder by hand, and the published runs."""
+"""The handwritten digits against their source, cut to patches and back; the encoder."""
 
 import hashlib
 
@@ -8,19 +8,9 @@ from torch.testing import assert_close
 
 from attention.course.digits import from_patches, read_digits, to_patches
 from attention.course.experiments import digits
-from attention.course.experiments.runs import load
 from refusals import refuses
 
-ENCODERS = ("learned", "rotary", "none")
-CPU = torch.device("cpu")
-
 pytestmark = pytest.mark.usefixtures("on_the_cpu")
-
-
-@pytest.fixture(scope="module")
-def runs():
-    """The runs that come with the package."""
-    return digits.published()["runs"]
 
 
 def encoder(positions):
@@ -40,22 +30,6 @@ def test_the_digits_are_unchanged():
     pictures, labels = read_digits()
     sums = [hashlib.sha256(each.to(torch.uint8).numpy().tobytes()).hexdigest()[:16] for each in (pictures, labels)]
     assert sums == ["8f26b2bd9d135c25", "8ba4f891220f5e4c"]
-
-
-def test_the_first_digit_is_a_ring():
-    """By eye: a 0, with ink round a hole."""
-    pictures, labels = read_digits()
-    assert labels[0] == 0
-    assert ["".join("#" if ink > 7 else "." for ink in row) for row in pictures[0].tolist()] == [
-        "...##...",
-        "..####..",
-        "..#..##.",
-        "..#..##.",
-        "..#..##.",
-        "..#..#..",
-        "..#.##..",
-        "...##...",
-    ]
 
 
 def test_patches_by_hand():
@@ -93,28 +67,13 @@ def test_each_digit_is_drawn_once():
     assert not torch.equal(torch.cat([y for _, y in parts]), labels)
 
 
-@pytest.mark.parametrize("positions", ENCODERS)
+@pytest.mark.parametrize("positions", digits.RATES)
 def test_a_picture_is_a_set_of_patches_with_their_places(positions):
     model, patches, order = encoder(positions), torch.rand(3, 16, 4).double(), torch.randperm(16)
     assert_close(model(patches[:, order], order), model(patches))
     assert_close(model(patches[:, order]), model(patches, order.argsort()))
     moved = (model(patches[:, order]) - model(patches)).abs().max()
     assert (moved > 1e-6) == (positions != "none")
-
-
-def test_rotary_positions_tell_how_far_apart_in_rows_and_columns():
-    """Moving all patches down or right by as much changes no score; turning the picture on its side does."""
-    query, key = torch.randn(2, 3, 5, 8, dtype=torch.float64)
-    rows, columns = torch.randint(4, (2, 5))
-
-    def scores(row, column):
-        q, k = digits.rotate_in_two(query, key, 4 * row + column, 4 * row + column)
-        return q @ k.mT
-
-    assert_close(scores(rows + 2, columns), scores(rows, columns))
-    half = columns % 2  # a column beyond the third would be the next row
-    assert_close(scores(rows, half + 2), scores(rows, half))
-    assert (scores(columns, rows) - scores(rows, columns)).abs().max() > 1e-3
 
 
 def test_rotary_positions_by_hand():
@@ -128,20 +87,11 @@ def test_rotary_positions_by_hand():
         assert_close(turned[[first, second]], expected, atol=1e-6, rtol=0)
 
 
-def test_the_encoder_by_hand():
-    model, patches = encoder("learned"), torch.rand(3, 16, 4).double()
-    x = patches @ model.embed.weight.T + model.embed.bias + model.place.weight
-    for block in model.blocks:
-        x, _ = block(x)
-    assert_close(model(patches), model.output(model.norm(x).mean(dim=1)))
-
-
 class Knows(torch.nn.Module):
     """Names each digit rightly, as long as each patch stands where it stood."""
 
     def __init__(self, seed):
         super().__init__()
-        self.unused = torch.nn.Parameter(torch.zeros(1))
         self.known = {
             tuple(patches.flatten().tolist()): label
             for part in digits.draw(seed)
@@ -154,61 +104,15 @@ class Knows(torch.nn.Module):
 
 
 def test_all_is_right_for_one_who_knows_until_the_patches_move():
-    found = digits.test(Knows(3), {"seed": 3})
+    found = digits.test(Knows(3), 3, torch.device("cpu"))
     assert (found["choosing"], found["right"]) == (1, 1)
     assert found["moved"] < 0.2
 
 
-def test_there_is_one_published_run_for_each_settings(runs):
-    assert [{name: run[name] for name in digits.RUNS[0]} for run in runs] == digits.RUNS
-
-
-@pytest.mark.parametrize("kind", digits.KINDS)
-def test_the_chosen_rate_is_the_best_on_the_digits_for_choosing(runs, kind):
+@pytest.mark.parametrize("kind", digits.RATES)
+def test_the_chosen_rate_is_the_best_on_the_digits_for_choosing(kind):
     means = {}
     for rate in digits.RATES[kind]:
-        of_rate = [run for run in runs if (run["kind"], run["rate"]) == (kind, rate)]
+        of_rate = [run for run in digits.published()["runs"] if (run["kind"], run["rate"]) == (kind, rate)]
         means[rate] = sum(run["choosing"] for run in of_rate) / len(of_rate)
     assert max(means, key=means.get) == digits.CHOSEN[kind]
-
-
-def test_what_the_published_runs_show(runs):
-    """Bounds that all five seeds of a kind keep, and what holds in each seed."""
-
-    def shares(kind, name="right"):
-        wanted = {"kind": kind, "rate": digits.CHOSEN[kind]}
-        found = [run[name] for run in runs if wanted.items() <= run.items()]
-        assert len(found) == len(digits.SEEDS)
-        return found
-
-    assert all(0.96 < share < 0.98 for share in shares("learned"))
-    assert min(shares("rotary")) > 0.92
-    assert 0.65 < min(shares("none")) <= max(shares("none")) < 0.75
-    assert shares("none", name="moved") == shares("none")
-    assert max(shares("learned", name="moved")) < 0.15
-
-
-FIRST = [
-    settings
-    for settings in digits.RUNS
-    if settings["rate"] == digits.CHOSEN[settings["kind"]] and settings["seed"] == 0
-]
-
-
-@pytest.mark.parametrize("settings", FIRST, ids=lambda settings: "-".join(map(str, settings.values())))
-def test_a_published_run_begins_as_it_would_today(runs, settings):
-    (run,) = [run for run in runs if settings.items() <= run.items()]
-    _, losses = digits.learn(settings, CPU, steps=3)
-    assert losses == pytest.approx(run["losses"][:3], rel=1e-6)
-
-
-def test_the_command_trains_tests_and_saves(tmp_path, monkeypatch, capsys):
-    chosen = [{"kind": kind, "rate": 0.01, "seed": 0} for kind in ("rotary", "none")]
-    monkeypatch.setattr(digits, "RUNS", chosen)
-    monkeypatch.setattr(digits, "STEPS", 2)
-    digits.main(["--device", "cpu", "--output", str(tmp_path / "run.pt")])
-    found = load(tmp_path / "run.pt")
-    assert [len(run["losses"]) for run in found["runs"]] == [2, 2]
-    assert all(0 <= run[name] <= 1 for run in found["runs"] for name in ("choosing", "right", "moved"))
-    assert found["session"]["seconds"] > 0
-    assert "rotary" in capsys.readouterr().out

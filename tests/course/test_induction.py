@@ -1,4 +1,4 @@
-"""Chapter 12's experiment: its sequences, scores and interventions against slow loops, and the runs it comes with."""
+"""Chapter 12's experiments: sequences, scores and interventions against slow loops."""
 
 import math
 
@@ -8,46 +8,31 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from attention.course.experiments import induction
-from attention.course.experiments.runs import load
+from attention.course.experiments import induction, plans
 
 SEEDS = st.integers(0, 2**32 - 1)
-
-
 pytestmark = pytest.mark.usefixtures("on_the_cpu")
 
 
-@pytest.fixture(scope="module")
-def runs():
-    """The runs that come with the package."""
-    return induction.published()["runs"]
-
-
-def loops(seed, count=3, length=20):
-    return induction.draw(count, torch.Generator("cpu").manual_seed(seed), length=length, periods=(2, 9))
-
-
-@given(seed=SEEDS)
-def test_a_sequence_is_a_loop_of_distinct_symbols(seed):
-    tokens, period = loops(seed)
-    for row, p in zip(tokens.tolist(), period.flatten().tolist(), strict=True):
-        assert 2 <= p <= 9
-        assert len({*row[:p]}) == p
-        assert all(row[place] == row[place % p] for place in range(20))
-
-
-def test_loops_of_each_length_are_drawn():
-    _, period = induction.draw(500, torch.Generator("cpu").manual_seed(0))
-    assert {*period.flatten().tolist()} == {*range(8, 17)}
+def loops(seed, count=3, length=20, periods=(2, 9)):
+    return induction.draw(count, torch.Generator().manual_seed(seed), length=length, periods=periods)
 
 
 @given(seed=SEEDS, by=st.integers(1, 5))
-def test_what_is_copied_and_what_comes_later(seed, by):
+def test_a_sequence_is_a_loop_of_distinct_symbols_and_its_answers_those_of_the_loop(seed, by):
     tokens, period = loops(seed)
     later, there = induction.ahead(tokens, period, by).tolist(), induction.copied(tokens, period).tolist()
     for n, (row, p) in enumerate(zip(tokens.tolist(), period.flatten().tolist(), strict=True)):
+        assert 2 <= p <= 9
+        assert len({*row[:p]}) == p
+        assert all(row[place] == row[place % p] for place in range(20))
         assert later[n] == [row[(place + by) % p] for place in range(20)]
         assert there[n] == [row[place] in row[:place] for place in range(20)]
+
+
+def test_loops_of_each_length_are_drawn():
+    _, period = induction.draw(500, torch.Generator().manual_seed(0))
+    assert {*period.flatten().tolist()} == {*range(8, 17)}
 
 
 @settings(max_examples=20)
@@ -73,137 +58,57 @@ def test_a_perfect_answer_has_no_loss():
     loss, share = induction.loss_and_share(100 * answers, tokens, period)
     assert loss < 1e-9
     assert share == 1
-    loss, share = induction.loss_and_share(0 * answers, tokens, period)
+    loss, _ = induction.loss_and_share(0 * answers, tokens, period)
     assert loss == pytest.approx(math.log(induction.SYMBOLS))
 
 
 def test_masks_by_hand():
-    assert induction.silence(1, 3).tolist() == [[[[True] * 3] * 3, [[False] * 3] * 3]]
-    assert not induction.silence([0, 1], 3).any()
+    assert induction.silence([1], 3).tolist() == [[[[True] * 3] * 3, [[False] * 3] * 3]]
     assert induction.pin([0], 1, 3)[0, 0].int().tolist() == [[0, 0, 0], [1, 0, 0], [0, 1, 0]]
     assert induction.pin([0], 1, 3)[0, 1].all()
-    assert induction.pin([0, 1], 2, 3)[0].int().tolist() == [[[0, 0, 0], [0, 0, 0], [1, 0, 0]]] * 2
+    barred = induction.bar(4)[0, 0] & torch.ones(4, 4).tril().bool()
+    assert barred.nonzero().tolist() == [[0, 0], [1, 1], [2, 0], [2, 2], [3, 0], [3, 1], [3, 3]]
 
 
-@pytest.mark.parametrize("role", ["query", "key", "value"])
-@pytest.mark.parametrize("head", [0, 1])
-def test_a_head_is_taken_from_one_role_of_the_second_block(role, head):
-    """As if what it writes were subtracted where that role reads."""
-    model = induction.make().double()
-    tokens, _ = induction.draw(3, torch.Generator("cpu").manual_seed(0))
-    first, second = model.blocks
-    x = model.embed(tokens)
-    normed = first.before_attend(x)
-    q, k, v = (linear(normed).unflatten(-1, (2, 32))[:, :, head] for linear in list(first.attend.children())[:3])
+def written(block, x):
+    """What each head of a block writes, by its own slice of each projection: (B, H, L, E)."""
+    q, k, v = (
+        linear(block.before_attend(x)).unflatten(-1, (2, 32)).transpose(1, 2)
+        for linear in (block.attend.q_proj, block.attend.k_proj, block.attend.v_proj)
+    )
     scores = (q @ k.mT / math.sqrt(32)).masked_fill(torch.ones(32, 32).triu(1) > 0, -math.inf)
-    written = scores.softmax(-1) @ v @ first.attend.out_proj.weight[:, 32 * head : 32 * head + 32].mT
-    x, _ = first(x, is_causal=True)
-    inputs = {name: second.before_attend(x) for name in ("query", "key", "value")}
-    inputs[role] = second.before_attend(x - written)
-    expected = model.unembed(x + second.attend(**inputs, is_causal=True)[0])
-    assert_close(induction.without(model, tokens, head, role), expected)
-    assert (expected - model(tokens)).abs().max() > 1e-3
+    return scores.softmax(-1) @ v @ block.attend.out_proj.weight.unflatten(1, (2, 32)).permute(1, 2, 0)
 
 
-@pytest.mark.parametrize("head", [0, 1])
-@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize(("number", "head"), [(0, 1), (1, 0)])
 def test_a_head_adds_its_average(number, head):
-    """What it writes, by its own slice of each projection, is replaced by its mean over some sequences' places."""
-    model = induction.make().double()
-    places = torch.rand(3, 32) < 0.5
-    tokens, _ = induction.draw(3, torch.Generator("cpu").manual_seed(0))
+    """What it writes is replaced by its mean over some sequences' places."""
+    model, places = induction.make().double(), torch.rand(3, 32) < 0.5
+    tokens, _ = induction.draw(3, torch.Generator().manual_seed(0))
     x = model.embed(tokens)
     for current, block in enumerate(model.blocks):
-        attend, normed = block.attend, block.before_attend(x)
-        q, k, v = (linear(normed).unflatten(-1, (2, 32)).transpose(1, 2) for linear in list(attend.children())[:3])
-        scores = (q @ k.mT / math.sqrt(32)).masked_fill(torch.ones(32, 32).triu(1) > 0, -math.inf)
-        outputs = scores.softmax(-1) @ v  # (3, 2, 32, 32)
+        heads = written(block, x)
         if current == number:
-            outputs[:, head] = outputs[:, head][places].mean(dim=0)
-        x = x + attend.out_proj(outputs.transpose(1, 2).flatten(2))
+            heads[:, head] = heads[:, head][places].mean(dim=0)
+        x = x + heads.sum(dim=1)
     expected = model.unembed(x)
     assert_close(induction.averaged(model, tokens, places, number, head), expected)
     assert (expected - model(tokens)).abs().max() > 1e-3
 
 
-@pytest.mark.parametrize("back", [1, 2, 3])
-def test_a_model_is_steered_where_it_says_the_token_k_ahead(back):
-    """A speaker that always says the second token ahead, right for 2 alone (loops of 5 or more have no token twice)."""
-    tokens, period = induction.draw(3, torch.Generator("cpu").manual_seed(0), length=20, periods=(5, 9))
-    seen = []
-
-    def speaker(tokens, attn_masks):
-        seen.append(attn_masks)
-        return torch.nn.functional.one_hot(induction.ahead(tokens, period, 2), induction.SYMBOLS)
-
-    assert induction.steer(speaker, tokens, period, [1], back) == (back == 2)
-    assert_close(seen, [{0: induction.pin([1], back, 20)}])
-
-
-def test_there_is_one_published_run_for_each_settings(runs):
-    assert [{"kind": run["kind"], "seed": run["seed"]} for run in runs] == induction.RUNS
-    for run in runs:
-        assert [there["step"] for there in run["history"]] == list(range(0, induction.STEPS + 1, induction.EVERY))
-
-
-def test_what_the_published_runs_show(runs):
-    """Bounds that all five seeds of a kind keep."""
-    by_kind = {kind: [run for run in runs if run["kind"] == kind] for kind in induction.KINDS}
-    for run in by_kind["learned"]:
-        assert run["history"][-1]["right"] > 0.99
-        assert run["without"]["key"] > 0.8 > 0.1 > max(run["without"]["query"], run["without"]["value"])
-        assert run["steered"][0] > 0.99
-        assert min(run["both_steered"]) > 0.8
-        assert min(run["both_silenced"]) > math.log(32)  # each block's heads together are needed
-    redundant = {
-        name: [max(run[name][1]) < 0.2 for run in by_kind["learned"]]
-        for name in ("silenced", "averaged", "averaged_copied")
-    }  # either head of the second block can be missed
-    assert redundant == {
-        "silenced": [True, True, True, False, True],
-        "averaged": [False] * 5,
-        "averaged_copied": [True, True, True, False, True],
-    }
-    jumps = {
-        kind: [next(found["step"] for found in run["history"] if found["loss"] < 0.5) for run in by_kind[kind]]
-        for kind in ("learned", "pinned")
-    }
-    assert max(jumps["pinned"]) < min(jumps["learned"])
-
-
-@pytest.mark.parametrize("settings", induction.RUNS, ids=lambda settings: "-".join(map(str, settings.values())))
-def test_each_published_run_begins_as_it_would_today(runs, settings):
-    (run,) = [run for run in runs if settings.items() <= run.items()]
-    _, losses, _ = induction.learn(settings, torch.device("cpu"), steps=2)
-    assert losses == pytest.approx(run["losses"][:2], rel=1e-6)
-
-
-def test_the_command_trains_proves_and_saves(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(induction, "RUNS", [{"kind": kind, "seed": 0} for kind in induction.KINDS])
-    monkeypatch.setattr(induction, "STEPS", 2)
-    monkeypatch.setattr(induction, "EVERY", 1)
-    monkeypatch.setattr(induction, "SEQUENCES", 4)
-    induction.main(["--device", "cpu", "--output", str(tmp_path / "run.pt")])
-    found = load(tmp_path / "run.pt")
-    learned, pinned = found["runs"]
-    assert [there["step"] for there in learned["history"]] == [0, 1, 2]
-    assert [there["one_back"][0] for there in pinned["history"]] == [1, 1, 1]
-    assert learned["without"].keys() == {"query", "key", "value"}
-    assert [len(learned[name]) for name in ("silenced", "averaged", "averaged_copied", "both_silenced")] == [2] * 4
-    assert [len(learned[name]) for name in ("steered", "both_steered")] == [5, 5]
-    assert "without" not in pinned
-    assert found["session"]["seconds"] > 0
-    assert "pinned" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--device", "gpu"], "--device='gpu' is not a device PyTorch knows; try cpu, cuda, cuda:0 or mps"),
-        (["--output", "/nowhere/run.pt"], "No such file or directory: '/nowhere/run.pt.part'"),
-    ],
-)
-def test_what_can_not_be_run_is_said_at_once(options, message, capsys):
-    with pytest.raises(SystemExit):
-        induction.main(options)
-    assert message in capsys.readouterr().err
+@pytest.mark.parametrize("role", [None, "query", "key", "value"])
+def test_the_first_block_is_missing_from_one_role_alone(role):
+    """Of the second block, which else reads what the first one has written under its mask."""
+    model, mask = induction.make().double(), induction.bar(induction.LENGTH)
+    tokens, _ = induction.draw(3, torch.Generator().manual_seed(0))
+    whole = model(tokens, attn_masks={0: mask})
+    found = plans.without(model, tokens, role, mask)
+    if role is None:
+        assert_close(found, whole)
+        return
+    first, second = model.blocks
+    embedded = model.embed(tokens)
+    x, _ = first(embedded, mask, is_causal=True)
+    reads = {name: second.before_attend(embedded if name == role else x) for name in ("query", "key", "value")}
+    assert_close(found, model.unembed(x + second.attend(**reads, is_causal=True)[0]))
+    assert (found - whole).abs().max() > 1e-3

@@ -1,15 +1,11 @@
 """The published model of reactions: its file, its tokens, and what it says, against the program it came with."""
 
-import hashlib
-import sys
-
 import pytest
 import torch
 
 from attention.course.reaction import (
     ARROW,
     CLS,
-    FINGERPRINT,
     REACTIONS,
     SEP,
     VOCABULARY,
@@ -59,26 +55,6 @@ def read(model, tokenizer, line):
         return [CLS, *tokenize(line), SEP], model(tokenizer.encode(line)[None])[1][0]
 
 
-def test_the_file_is_read_and_nothing_of_the_package_is_run(model):
-    assert hashlib.sha256(WEIGHTS.read_bytes()).hexdigest() == FINGERPRINT
-    assert not any(name.partition(".")[0] in ("rxnmapper", "transformers") for name in sys.modules)
-    assert all(weight.device.type == "cpu" for weight in model.parameters())
-    assert not model.training
-
-
-@pytest.mark.parametrize("fault", ["cut off", "one bit", "another model", "empty"])
-def test_a_damaged_or_another_file_is_refused(tmp_path, fault):
-    path, whole = tmp_path / WEIGHTS.name, WEIGHTS.read_bytes()
-    if fault == "another model":
-        torch.save(torch.nn.Linear(3, 5).state_dict(), path)
-    else:
-        middle = len(whole) // 2
-        flipped = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
-        path.write_bytes({"cut off": whole[:middle], "one bit": flipped, "empty": b""}[fault])
-    with pytest.raises(ValueError, match=r"is not the file of rxnmapper 0.4.3: it is damaged, or another"):
-        ReactionModel.published(path)
-
-
 def test_the_vocabulary_is_the_wheel_s(tokenizer):
     lines = VOCABULARY.read_text(encoding="utf-8").split("\n")
     assert [*tokenizer.tokens, ""] == lines
@@ -95,35 +71,24 @@ def test_a_reaction_is_split_into_tokens(tokenizer, line, words):
     assert len(tokenizer.encode(line)) == len(words) + 2
 
 
-@pytest.mark.parametrize("line", ["CCO", "CCO>CC", ">>CC", "CC>>", "", "C>>C>>C"])
-def test_what_is_no_reaction_is_said(tokenizer, line):
-    with pytest.raises(ValueError, match="a reaction must be written reactants>>products, found"):
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        *((line, "a reaction must be written reactants>>products, found") for line in ("CCO>CC", ">>CC", "C>>C>>C")),
+        ("CC O>>C", "character 3, ' '"),
+        ("C>>Cy", "character 5, 'y'"),
+        ("[1*]C=C.O>>*CCO", r"knows no token '\[1\*\]'"),
+    ],
+)
+def test_what_is_no_reaction_is_said(tokenizer, line, said):
+    with pytest.raises(ValueError, match=said):
         tokenizer.encode(line)
 
 
-@pytest.mark.parametrize(("line", "said"), [("CC O>>C", "character 3, ' '"), ("C>>Cy", "character 5, 'y'")])
-def test_a_character_that_is_no_token_is_named(line, said):
-    with pytest.raises(ValueError, match=said):
-        tokenize(line)
-
-
-def test_a_token_that_the_model_never_saw_is_named(tokenizer):
-    with pytest.raises(ValueError, match=r"knows no token '\[1\*\]'"):
-        tokenizer.encode("[1*]C=C.O>>*CCO")
-
-
-def test_too_long_a_reaction_is_said(model, tokenizer):
+def test_too_long_a_reaction_is_said(tokenizer):
     assert len(tokenizer.encode("C" * 508 + ">>C")) == 512
     with pytest.raises(ValueError, match=r"at most 512 tokens .* found 513"):
         tokenizer.encode("C" * 509 + ">>C")
-    with pytest.raises(ValueError, match="at most 512 tokens a row, found 513"):
-        model(torch.zeros(1, 513, dtype=torch.long))
-
-
-def test_elements():
-    tokens = ["c", "[nH]", "[C@@H]", "[18OH]", "[Na+]", "[Cl-]", "[se]", "[2H]", "*", "[1*]", "%10", "(", "~", CLS, SEP]
-    found = ["C", "N", "C", "O", "Na", "Cl", "Se", "H", "*", "*", None, None, None, None, None]
-    assert [element(token) for token in tokens] == found
 
 
 @pytest.mark.parametrize(
@@ -206,16 +171,12 @@ def test_a_silent_head_adds_nothing(model, tokenizer):
     torch.testing.assert_close(silent[0, :3], maps[0, :3])
     assert not torch.allclose(others, logits)
     torch.testing.assert_close(everywhere, zeros, rtol=1e-4, atol=1e-4)
-    with pytest.raises(ValueError, match=r"silent must be pairs \(layer, head\) up to \(11, 7\), found \(12, 0\)"):
+    with pytest.raises(ValueError, match=r"silent must be pairs \(layer, head\) up to \(11, 7\), found \[\(12, 0\)\]"):
         model(ids, silent=[(12, 0)])
 
 
 def test_attention_can_be_replaced_in_every_layer(model, tokenizer):
-    """By softmax attention of one's own nothing changes; by a mean over all tokens each map is uniform."""
-
-    def own(q, k, v, mask, bias):
-        weights = (q @ k.mT / 32**0.5).softmax(dim=-1)
-        return weights @ v, weights
+    """By a mean over all tokens: each map is uniform."""
 
     def mean(q, k, v, mask, bias):
         weights = torch.full((*q.shape[:-1], k.size(-2)), 1 / k.size(-2))
@@ -223,13 +184,9 @@ def test_attention_can_be_replaced_in_every_layer(model, tokenizer):
 
     ids = tokenizer.encode("CCCCBr.[OH-]>>CCCCO")[None]
     with torch.no_grad():
-        logits, maps = model(ids)
-        same, same_maps = ReactionModel.published(attend=own)(ids)
         others, uniform = ReactionModel.published(attend=mean)(ids)
-    torch.testing.assert_close(same, logits, rtol=1e-4, atol=1e-4)
-    torch.testing.assert_close(same_maps, maps, rtol=1e-4, atol=1e-5)
+        assert not torch.allclose(others, model(ids)[0], atol=0.1)
     assert (uniform == uniform[0, 0, 0, 0, 0]).all()
-    assert not torch.allclose(others, logits, atol=0.1)
 
 
 @pytest.mark.parametrize("line", [*REACTIONS.values(), "OC.[18OH]>>CO"])

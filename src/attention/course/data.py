@@ -5,6 +5,7 @@ Dimensions: B texts, S characters of the longest text, its end token included.
 
 from collections.abc import Sequence
 from datetime import date, timedelta
+from itertools import takewhile
 
 import torch
 from torch import Generator, Tensor
@@ -155,10 +156,15 @@ class Vocabulary:
             raise TypeError(f"texts must be a list of texts, found the text {texts!r}")
         if not texts:
             raise ValueError("texts must hold at least one text, found none")
-        rows = [torch.tensor(self._encode_text(text), device="cpu") for text in texts]
-        ids = pad_sequence(rows, batch_first=True, padding_value=PAD)  # (B, S)
+        for text in texts:
+            if not text:
+                raise ValueError("texts must not be empty, found ''")
+            for character in text:
+                if character not in self._ids:
+                    raise ValueError(f"the vocabulary has no {character!r}, found in {text!r}")
+        rows = [torch.tensor([*(self._ids[each] for each in text), EOS], device="cpu") for text in texts]
         lengths = torch.tensor([len(row) for row in rows], device=device)  # (B,)
-        return ids.to(lengths.device), lengths
+        return pad_sequence(rows, batch_first=True, padding_value=PAD).to(lengths.device), lengths
 
     def decode(self, ids: Tensor) -> list[str]:
         """Turn ids (B, S) back into texts: each row up to its first ``EOS``, without ``PAD`` and ``BOS``.
@@ -170,22 +176,7 @@ class Vocabulary:
         check_integers("ids", ids)
         if ids.dim() != 2:
             raise ValueError(f"ids must have shape (B, S), found {tuple(ids.shape)}")
-        rows = ids.tolist()
-        numbers = [number for row in rows for number in row]
-        if numbers and not 0 <= min(numbers) <= max(numbers) < len(self):
-            found = f"{min(numbers)} to {max(numbers)}"
-            raise ValueError(f"ids must lie between 0 and {len(self) - 1}, found {found}")
-        return [self._decode_row(row) for row in rows]
-
-    def _encode_text(self, text: str) -> list[int]:
-        if not text:
-            raise ValueError("texts must not be empty, found ''")
-        for character in text:
-            if character not in self._ids:
-                raise ValueError(f"the vocabulary has no {character!r}, found in {text!r}")
-        return [*(self._ids[character] for character in text), EOS]
-
-    def _decode_row(self, row: list[int]) -> str:
-        if EOS in row:
-            row = row[: row.index(EOS)]
-        return "".join(self.characters[number - EOS - 1] for number in row if number > EOS)
+        if ids.numel() and not 0 <= ids.min() <= ids.max() < len(self):
+            raise ValueError(f"ids must lie between 0 and {len(self) - 1}, found {ids.min()} to {ids.max()}")
+        rows = (takewhile(lambda number: number != EOS, row) for row in ids.tolist())
+        return ["".join(self.characters[number - EOS - 1] for number in row if number > EOS) for row in rows]

@@ -10,8 +10,6 @@ Source: Schwaller et al. (2021), Science Advances 7, eabe4166; Lan et al. (2020)
 import re
 from collections.abc import Collection, Sequence
 from functools import partial
-from hashlib import sha256
-from os import PathLike
 from pathlib import Path
 
 import torch
@@ -25,9 +23,7 @@ LAYERS, HEADS = 12, 8
 LONGEST = 512  # as many positions were learned
 PUBLISHED = Path(__file__).parent / "rxnmapper"
 WEIGHTS, VOCABULARY = PUBLISHED / "pytorch_model.bin", PUBLISHED / "vocab.txt"
-FINGERPRINT = "8541f3f500dae71abe678d546bd035ca946e2d1c819f6b2cf41a97faedd7e6a2"
 CLS, SEP, MASK, ARROW = "[CLS]", "[SEP]", "[MASK]", ">>"
-ALL_HEADS = [(layer, head) for layer in range(LAYERS) for head in range(HEADS)]
 
 # Twelve reactions: the first two are examples of rxnmapper's own tests, the others stand in textbooks.
 REACTIONS = {
@@ -116,9 +112,11 @@ class ReactionModel(nn.Module):
             logits (B, L, V), and the weights of all layers and heads (B, 12, H, L, L), of a silent head zeros.
 
         Raises:
-            TypeError, ValueError: ids that are not of the vocabulary, or more than 512 a row; a head that is not there.
+            TypeError, ValueError: ids that are not of the vocabulary; a head that is not there.
         """
-        self._check(ids, silent)
+        check_ids("ids", ids, self.token_embedding.num_embeddings)
+        if not set(silent) <= {(layer, head) for layer in range(LAYERS) for head in range(HEADS)}:
+            raise ValueError(f"silent must be pairs (layer, head) up to (11, 7), found {silent}")
         B, L = ids.shape
         places = torch.arange(L, device=ids.device)
         x = self.token_embedding(ids) + self.position_embedding(places)  # (B, L, 128)
@@ -134,54 +132,25 @@ class ReactionModel(nn.Module):
         return logits, torch.stack(maps, dim=1)
 
     @classmethod
-    def published(cls, path: str | PathLike = WEIGHTS, attend: Attend | None = None) -> "ReactionModel":
-        """Load the published weights, on the CPU, ready to be run.
-
-        Args:
-            path: the file; when not given, the one in this package.
-            attend: as when the model is made.
-
-        Raises:
-            FileNotFoundError: there is no such file.
-            ValueError: it is not the file that rxnmapper 0.4.3 has: it is damaged, or another.
-        """
-        found = sha256(Path(path).read_bytes()).hexdigest()
-        if found != FINGERPRINT:
-            raise ValueError(
-                f"{path} is not the file of rxnmapper 0.4.3: it is damaged, or another. Its SHA-256 begins with "
-                f"{found[:8]}, not with {FINGERPRINT[:8]}"
-            )
-        theirs = torch.load(path, map_location="cpu", weights_only=True)  # numbers alone: nothing in it is executed
+    def published(cls, attend: Attend | None = None) -> "ReactionModel":
+        """Load the published weights, on the CPU, ready to be run; ``attend`` is as when the model is made."""
+        theirs = torch.load(WEIGHTS, map_location="cpu", weights_only=True)  # numbers alone: nothing is executed
         with torch.device("cpu"):  # whatever the default device is
             model = cls(attend)
         model.load_state_dict(renamed(theirs))
         return model.eval()
 
-    def _check(self, ids: Tensor, silent: Collection[tuple[int, int]]) -> None:
-        check_ids("ids", ids, self.token_embedding.num_embeddings)
-        if ids.size(1) > LONGEST:
-            raise ValueError(f"ids must have at most {LONGEST} tokens a row, found {ids.size(1)}")
-        for pair in silent:
-            if pair not in ALL_HEADS:
-                raise ValueError(f"silent must be pairs (layer, head) up to (11, 7), found {pair!r}")
-
 
 class ReactionTokenizer:
     """The tokens of a written reaction, and their numbers.
-
-    Args:
-        vocabulary: one token a line, in the order of their numbers; when not given, the one in this package.
-
-    Raises:
-        FileNotFoundError: there is no such file.
 
     >>> tokenizer = ReactionTokenizer()
     >>> tokenizer.encode("CCO>>CC=O").tolist()
     [12, 16, 16, 19, 29, 16, 16, 22, 19, 13]
     """
 
-    def __init__(self, vocabulary: str | PathLike = VOCABULARY) -> None:
-        self.tokens = Path(vocabulary).read_text(encoding="utf-8").splitlines()
+    def __init__(self) -> None:
+        self.tokens = VOCABULARY.read_text(encoding="utf-8").splitlines()
         self.numbers = {token: number for number, token in enumerate(self.tokens)}
 
     def encode(self, reaction: str | Sequence[str]) -> Tensor:

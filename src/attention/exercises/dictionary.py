@@ -1,23 +1,12 @@
 """The exercises of chapter 1, the dictionary analogy."""
 
-from functools import partial
-
 import torch
 from torch import Tensor
 
-from attention.exercises.draws import normal, single
-from attention.exercises.exercise import Edge, Exercise, Mistake, centred, primes
+from attention.exercises.draws import centred, changed, normal, primes, single
+from attention.exercises.exercise import Edge, Exercise, Mistake
 
 COLD, HOT = 0.02, 200.0
-FREEZING = (
-    f"Here the temperature is {COLD}. Clamp neither it nor the scores, and where you write the exponentials yourself, "
-    "subtract the largest score first: e to the power of 100 is too large for float32."
-)
-BOILING = f"Here the temperature is {HOT:g}, and the scores are as far apart. Clamp neither of them."
-
-
-def _temperature(generator: torch.Generator, low: float, high: float) -> float:
-    return round(low + (high - low) * torch.rand((), generator=generator).item(), 3)
 
 
 def _weights_at(scores: Tensor, temperature: float) -> Tensor:
@@ -25,22 +14,14 @@ def _weights_at(scores: Tensor, temperature: float) -> Tensor:
     return torch.stack([exponential / sum(exponentials) for exponential in exponentials])
 
 
-def _draw_scores(generator: torch.Generator, sizes=primes, low: float = 0.4, high: float = 0.7) -> tuple:
-    return *normal("S")(generator, sizes), _temperature(generator, low, high)
-
-
-def _draw_a_tie(generator: torch.Generator) -> tuple:
-    scores, temperature = _draw_scores(generator)
-    return scores[:1].expand_as(scores).clone(), temperature
+def _draw_scores(generator: torch.Generator, **options) -> tuple:
+    temperature = round(0.4 + 0.3 * torch.rand((), generator=generator).item(), 3)
+    return *normal("S")(generator, **options), temperature
 
 
 def _draw_cold(generator: torch.Generator) -> tuple:
     """Scores of which two are close together, and e to the power of the largest, divided, is beyond float32."""
     return torch.tensor([2.0, 1.99, 1.0, -2.0])[torch.randperm(4, generator=generator)], COLD
-
-
-def _draw_hot(generator: torch.Generator) -> tuple:
-    return HOT * _draw_scores(generator)[0], HOT
 
 
 weights_at = Exercise(
@@ -49,11 +30,15 @@ weights_at = Exercise(
     _draw_scores,
     edges=(
         single(_draw_scores),
-        partial(_draw_scores, low=0.1, high=0.2),
-        partial(_draw_scores, low=5.0, high=20.0),
-        _draw_a_tie,
-        Edge(_draw_cold, FREEZING),
-        Edge(_draw_hot, BOILING),
+        Edge(
+            _draw_cold,
+            f"Here the temperature is {COLD}. Clamp neither it nor the scores, and where you write the exponentials "
+            "yourself, subtract the largest score first: e to the power of 100 is too large for float32.",
+        ),
+        Edge(
+            changed(_draw_scores, lambda scores, T: (HOT * scores, HOT)),
+            f"Here the temperature is {HOT:g}, and the scores are as far apart. Clamp neither of them.",
+        ),
     ),
     without=("PyTorch's softmax",),
     mistakes=(
@@ -69,14 +54,6 @@ weights_at = Exercise(
             lambda scores, T: scores.softmax(0),
             "The temperature changes nothing yet: divide the scores by it before the softmax.",
         ),
-        Mistake(
-            lambda scores, T: torch.exp(scores / T) / torch.exp(scores).sum(),
-            "Divide by the sum of the same exponentials: the temperature belongs in the denominator too.",
-        ),
-        Mistake(
-            lambda scores, T: torch.exp(scores / T),
-            "The exponentials are right, but they do not sum to 1 yet: divide by their sum.",
-        ),
     ),
 )
 
@@ -90,20 +67,15 @@ def _draw_weights(generator: torch.Generator, sizes=primes) -> tuple:
     return ((2 * torch.rand(sizes(generator, 1), generator=generator)).softmax(0),)
 
 
-def _draw_small_weight(generator: torch.Generator) -> tuple:
-    (w,) = _draw_weights(generator)
-    return (torch.cat([torch.tensor([1e-30]), w[1:] / w[1:].sum()]),)
-
-
 scores_from_weights = Exercise(
     "scores_from_weights",
     _scores_from_weights,
     _draw_weights,
     edges=(
         single(_draw_weights),
-        lambda generator: (torch.zeros(primes(generator, 1)).softmax(0),),
+        changed(_draw_weights, lambda w: (torch.zeros_like(w).softmax(0),)),
         Edge(
-            _draw_small_weight,
+            changed(_draw_weights, lambda w: (torch.cat([w.new_tensor([1e-30]), w[1:] / w[1:].sum()]),)),
             "Here a weight is 10⁻³⁰. Put no floor under it: the logarithm of a small weight is as low as its score.",
         ),
     ),
@@ -112,12 +84,7 @@ scores_from_weights = Exercise(
     gradient=centred,
     mistakes=(
         Mistake(lambda w: w * 1.0, "These are the weights themselves. Their softmax is nearly uniform: find scores."),
-        Mistake(lambda w: w.exp(), "You took exp, which is what the softmax does. You need what undoes it."),
         Mistake(lambda w: torch.log10(w), "The logarithm, but to base 10: a softmax uses e, so take the natural one."),
         Mistake(lambda w: -torch.log(w), "The sign: a larger weight needs a larger score."),
-        Mistake(
-            lambda w: torch.logit(w),
-            "ln(w / (1 − w)) undoes a sigmoid, one weight against the rest. A softmax is undone by ln w.",
-        ),
     ),
 )

@@ -7,20 +7,17 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from attention.exercises.draws import normal, single
-from attention.exercises.exercise import Edge, Exercise, Mistake, primes
+from attention.exercises.draws import normal, one_of, primes, single
+from attention.exercises.exercise import Edge, Exercise, Mistake
 
 SHARPNESS = 5
 
 
 def _two_heads(symbols: Tensor, back: int) -> Tensor:
     rows = []
-    for i in range(len(symbols)):
-        scores = []
-        for j in range(i + 1):
-            mark = symbols[j - back] if j >= back else 0 * symbols[0]
-            scores.append(SHARPNESS * (symbols[i] * mark).sum())
-        weights = torch.stack(scores).softmax(dim=0)
+    for i, symbol in enumerate(symbols):
+        marks = [symbols[j - back] if j >= back else 0 * symbol for j in range(i + 1)]
+        weights = torch.stack([SHARPNESS * (symbol * mark).sum() for mark in marks]).softmax(dim=0)
         rows.append(sum(weight * symbols[j] for j, weight in enumerate(weights)))
     return torch.stack(rows)
 
@@ -32,7 +29,7 @@ def _draw_text(generator: torch.Generator, back: int | None = None, length: int 
     order = torch.randperm(period + 1, generator=generator)[:period]
     symbols = torch.eye(period + 1)[order][torch.arange(length) % period]
     symbols = symbols + 0.1 * torch.rand(symbols.shape, generator=generator)
-    return symbols, 1 + int(torch.randint(3, (), generator=generator)) if back is None else back
+    return symbols, back or one_of(generator, 1, 3)
 
 
 def _marks(symbols: Tensor, back: int) -> Tensor:
@@ -65,10 +62,6 @@ two_heads = Exercise(
             "their marks are zeros.",
         ),
         Mistake(
-            lambda symbols, back: _attend(symbols, symbols.roll(-back, dims=0), symbols),
-            "You mark each token with what comes after it. The head looks back.",
-        ),
-        Mistake(
             lambda symbols, back: _attend(_marks(symbols, back), symbols, symbols),
             "Your query is the mark and your key the symbol. Then a token asks for what stood before it. The token "
             "that carries the mark is to be found, so the mark is its key.",
@@ -87,22 +80,16 @@ two_heads = Exercise(
 
 
 def _without_head(heads: Tensor, W_o: Tensor, head: int) -> Tensor:
-    count, length, width = heads.shape
-    rows = []
-    for token in range(length):
-        total = torch.zeros(len(W_o), dtype=heads.dtype)
-        for other in range(count):
-            if other != head:
-                total = total + W_o[:, other * width : (other + 1) * width] @ heads[other, token]
-        rows.append(total)
-    return torch.stack(rows)
+    columns = W_o.split(heads.size(2), dim=1)
+    others = [one @ own.T for number, (one, own) in enumerate(zip(heads, columns, strict=True)) if number != head]
+    return sum(others, start=torch.zeros(heads.size(1), len(W_o)))
 
 
 def _draw_heads(generator: torch.Generator, sizes: Callable = primes, first: bool = False) -> tuple:
     (heads,) = normal("HLD")(generator, sizes)
     width = heads.size(0) * heads.size(2)
     W_o = torch.randn(13, width, generator=generator) / math.sqrt(width)
-    return heads, W_o, 0 if first else 1 + int(torch.randint(len(heads) - 1, (), generator=generator))
+    return heads, W_o, 0 if first else one_of(generator, 1, len(heads) - 1)
 
 
 def _joined(heads: Tensor, W_o: Tensor) -> Tensor:
@@ -124,22 +111,12 @@ without_head = Exercise(
             "You keep this head and silence all others. It is the other way round.",
         ),
         Mistake(
-            lambda heads, W_o, head: _joined(_all_but(heads, head - 1), W_o),
-            "You silence the head before it: heads are counted from 0.",
-        ),
-        Mistake(
             lambda heads, W_o, head: _all_but(heads, head).reshape(heads.size(1), -1) @ W_o.T,
             "You join the heads by a view: a token's row then holds numbers of other tokens. Transpose first.",
         ),
         Mistake(
             lambda heads, W_o, head: _joined(heads, W_o * (torch.arange(W_o.size(1)) % len(heads) != head)),
             "You take away other columns of W_o: head h has the D columns from h · D on, side by side.",
-        ),
-        Mistake(
-            lambda heads, W_o, head: _joined(
-                _all_but(heads, head) + (heads - _all_but(heads, head)).mean(dim=1, keepdim=True), W_o
-            ),
-            "You put the head's mean in its place. That is a useful test as well, but here the head writes nothing.",
         ),
     ),
 )

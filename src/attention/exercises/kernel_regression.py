@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import relu
 
-from attention.exercises.exercise import Edge, Exercise, Mistake, Symptom, ones, primes
+from attention.exercises.draws import changed, one_of, primes, single
+from attention.exercises.exercise import Edge, Exercise, Mistake
 
 
 def bell(difference: Tensor) -> Tensor:
@@ -36,16 +37,14 @@ def _kernel_weights(query: Tensor, key: Tensor, kernel: Callable) -> Tensor:
         row = torch.stack([kernel(q - k) for k in key])
         total = sum(row)
         rows.append(row / total if total > 0 else torch.zeros_like(row))
-    return torch.stack(
-        rows
-    ).detach()  # a logarithm on the way is right too, and its gradient is NaN where a kernel is 0
+    return torch.stack(rows).detach()  # a logarithm on the way is right too, and its gradient NaN where a kernel is 0
 
 
 def _draw_kernel(generator: torch.Generator) -> tuple:
     queries, keys = primes(generator, 2)
     key = 2 * torch.rand(keys, generator=generator)
     query = torch.cat([2 * torch.rand(queries - 1, generator=generator), torch.tensor([50.0])])  # beyond every key
-    kernel = KERNELS[torch.randint(len(KERNELS), (), generator=generator)]
+    kernel = KERNELS[one_of(generator, 0, 2)]
     return query[torch.randperm(queries, generator=generator)], key, kernel
 
 
@@ -59,16 +58,6 @@ def _draw_barely_reached(generator: torch.Generator, sizes: Callable = primes) -
     return query, key, arch
 
 
-def _draw_faint(generator: torch.Generator) -> tuple:
-    query, key, _ = _draw_barely_reached(generator)
-    return query, key, faint
-
-
-def _draw_equal_places(generator: torch.Generator) -> tuple:
-    query, _, kernel = _draw_kernel(generator)
-    return query, query[:1].expand(len(query) + 1).clone(), kernel
-
-
 def _shares(table: Tensor) -> Tensor:
     total = table.sum(dim=1, keepdim=True)
     return table / torch.where(total > 0, total, 1.0)
@@ -78,21 +67,16 @@ def _table(query: Tensor, key: Tensor, kernel: Callable) -> Tensor:
     return kernel(query[:, None] - key)
 
 
-def _sums_fall_short(found: Tensor, expected: Tensor) -> bool:
-    """Whether rows sum to less than they should, and all others are right."""
-    short = found.sum(1) < expected.sum(1) - 1e-4
-    return bool(short.any() and not short.all() and torch.isclose(found, expected, rtol=1e-4, atol=1e-5)[~short].all())
-
+SMALL = "A row with a small sum, above 0, is to be divided by its sum too. Only a sum of 0 is to be replaced."
 
 kernel_weights = Exercise(
     "kernel_weights",
     _kernel_weights,
     _draw_kernel,
     edges=(
-        _draw_barely_reached,
-        _draw_faint,
-        partial(_draw_barely_reached, sizes=ones),
-        _draw_equal_places,
+        Edge(_draw_barely_reached, SMALL),
+        Edge(changed(_draw_barely_reached, lambda query, key, kernel: (query, key, faint)), SMALL),
+        Edge(single(_draw_barely_reached), SMALL),
     ),
     mistakes=(
         Mistake(
@@ -108,16 +92,6 @@ kernel_weights = Exercise(
         Mistake(
             lambda query, key, kernel: _shares(kernel(key - query[:, None])),
             "The difference is query minus key. You took key minus query, and a kernel need not be symmetric.",
-        ),
-        Mistake(
-            lambda query, key, kernel: _table(query, key, kernel) / _table(query, key, kernel).sum(0),
-            "Your columns sum to 1. Each query, a row, shares out its own 1 among the keys.",
-        ),
-    ),
-    symptoms=(
-        Symptom(
-            _sums_fall_short,
-            "A row with a small sum, above 0, is to be divided by its sum too. Only a sum of 0 is to be replaced.",
         ),
     ),
 )
@@ -141,25 +115,17 @@ def _draw_points(generator: torch.Generator, points: int | None = None) -> tuple
     return x[torch.randperm(points, generator=generator)], y, bandwidth
 
 
-def _draw_equal_points(generator: torch.Generator) -> tuple:
+def _with_two_alike(x: Tensor, y: Tensor, bandwidth: Tensor) -> tuple:
     """Two of the points lie at the same place."""
-    x, y, bandwidth = _draw_points(generator)
     return torch.cat([x[:-1], x[:1]]), y, bandwidth
 
 
-def _draw_a_far_point(generator: torch.Generator) -> tuple:
+def _with_a_far_point(x: Tensor, y: Tensor, bandwidth: Tensor) -> tuple:
     """The last point is so far from all others that their scores there lie below −10⁶, and their kernels are 0.
 
     The bandwidth is narrow, so that only the nearest has a weight there: else rounding would move the gradient.
     """
-    x, y, bandwidth = _draw_points(generator)
     return torch.cat([x[:-1], x.amax(dim=0, keepdim=True) + 1000]), y, bandwidth / 2
-
-
-FAR = (
-    "Here one point lies far from all others, and is answered by the nearest of them. Hide its own score by −∞, not by "
-    "some number, clamp none, and use a softmax: a quotient of kernels is 0 divided by 0 there."
-)
 
 
 def _scores(x: Tensor, bandwidth: Tensor) -> Tensor:
@@ -174,7 +140,15 @@ leave_one_out = Exercise(
     "leave_one_out",
     _leave_one_out,
     _draw_points,
-    edges=(partial(_draw_points, points=2), _draw_equal_points, Edge(_draw_a_far_point, FAR)),
+    edges=(
+        partial(_draw_points, points=2),
+        changed(_draw_points, _with_two_alike),
+        Edge(
+            changed(_draw_points, _with_a_far_point),
+            "Here one point lies far from all others, and is answered by the nearest of them. Hide its own score by "
+            "−∞, not by some number, clamp none, and use a softmax: a quotient of kernels is 0 divided by 0 there.",
+        ),
+    ),
     without=("a loop",),
     mistakes=(
         Mistake(
@@ -192,14 +166,6 @@ leave_one_out = Exercise(
         Mistake(
             lambda x, y, bandwidth: _scores(x, bandwidth).softmax(1).masked_fill(_own(x), 0) @ y,
             "You take a point's own weight away after the softmax: the others no longer sum to 1. Hide it first.",
-        ),
-        Mistake(
-            lambda x, y, bandwidth: _scores(x, bandwidth).masked_fill(~_own(x), -math.inf).softmax(1) @ y,
-            "The mask is the wrong way round: each point sees itself alone, and repeats its own value.",
-        ),
-        Mistake(
-            lambda x, y, bandwidth: (_scores(x, bandwidth) * bandwidth).masked_fill(_own(x), -math.inf).softmax(1) @ y,
-            "The diagonal is hidden, but the bandwidth is not squared: the score is −½ (x − x′)² / σ².",
         ),
     ),
 )

@@ -8,14 +8,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import layer_norm
 
-from attention.exercises.exercise import Edge, Exercise, Mistake, primes
+from attention.exercises.draws import changed, one_of, primes
+from attention.exercises.exercise import Edge, Exercise, Mistake
 from attention.masks import causal_mask
-
-LENGTHS = (13, 17, 19)
-
-
-def _length(generator: torch.Generator) -> int:
-    return LENGTHS[torch.randint(len(LENGTHS), (), generator=generator)]
 
 
 def _safe_softmax(scores: Tensor, mask: Tensor) -> Tensor:
@@ -30,19 +25,18 @@ def _safe_softmax(scores: Tensor, mask: Tensor) -> Tensor:
 
 def _draw_scores(generator: torch.Generator) -> tuple:
     """Row 0 sees nothing, row 1 everything, the others some."""
-    queries, keys = primes(generator, 1)[0] + 4, _length(generator)
+    queries, keys = primes(generator, 1)[0] + 4, one_of(generator, 16, 20)
     mask = torch.rand(queries, keys, generator=generator) < 0.5
     mask[2:, 0], mask[2:, 1] = True, False
     mask[0], mask[1] = False, True
     return (8 * torch.randn(queries, keys, generator=generator)).round() / 4, mask  # exact in float32, shifted or not
 
 
-def _draw_far_scores(generator: torch.Generator) -> tuple:
+def _far(scores: Tensor, mask: Tensor) -> tuple:
     """One score of row 1 lies 80 below the largest; rows 2 to 4 far above 0 or below it, row 6 at −10³⁰.
 
     In row 5 the hidden scores lie far above the visible ones.
     """
-    scores, mask = _draw_scores(generator)
     scores[1, 0] = scores[1].max() - 80
     scores[2:5] += torch.tensor([[1e4], [-1e4], [-2e6]])
     scores[5] += 200.0 * ~mask[5]
@@ -50,8 +44,7 @@ def _draw_far_scores(generator: torch.Generator) -> tuple:
     return scores, mask
 
 
-def _draw_a_nan(generator: torch.Generator) -> tuple:
-    scores, mask = _draw_scores(generator)
+def _with_a_nan(scores: Tensor, mask: Tensor) -> tuple:
     scores[1, 2] = math.nan
     return scores, mask
 
@@ -64,23 +57,19 @@ def _filled(scores: Tensor, mask: Tensor, number: float) -> Tensor:
     return scores.masked_fill(~mask, number).softmax(dim=1)
 
 
-def _masked(weights: Tensor, mask: Tensor) -> Tensor:
-    return weights * mask / (weights * mask).sum(dim=1, keepdim=True).clamp_min(1e-9)
-
-
 safe_softmax = Exercise(
     "safe_softmax",
     _safe_softmax,
     _draw_scores,
     edges=(
         Edge(
-            _draw_far_scores,
+            changed(_draw_scores, _far),
             "Here scores lie far above 0, far below it, and far apart. Fill in −∞, or the lowest number of the scores' "
             "type, before the softmax; where you write the exponentials yourself, subtract the largest score that "
             "is visible, and cut none off.",
         ),
         Edge(
-            _draw_a_nan,
+            changed(_draw_scores, _with_a_nan),
             "Here a visible score is NaN. Its row should say so: nan_to_num hides what went wrong before. Set to 0 "
             "what is hidden, and nothing else.",
         ),
@@ -100,11 +89,6 @@ safe_softmax = Exercise(
             "should be 0.",
         ),
         Mistake(
-            lambda scores, mask: _masked(scores.softmax(dim=1), mask),
-            "Where a hidden score lies far above the visible ones, the softmax rounds the visible weights to 0, and "
-            "dividing again does not bring them back. Hide the keys before the softmax.",
-        ),
-        Mistake(
             lambda scores, mask: scores.softmax(dim=1) * mask,
             "You mask the weights, and the rows no longer sum to 1: the hidden keys keep their part of the sum.",
         ),
@@ -118,18 +102,14 @@ safe_softmax = Exercise(
 
 def _leaks(model: Callable[[Tensor], Tensor], tokens: Tensor) -> Tensor:
     before, columns = model(tokens), []
-    for changed in range(len(tokens)):
-        another = [torch.sin(37 * token + 1) if i == changed else token for i, token in enumerate(tokens)]
+    for place in range(len(tokens)):
+        another = [torch.sin(37 * token + 1) if i == place else token for i, token in enumerate(tokens)]
         columns.append((model(torch.stack(another)) != before).any(dim=1))
     return torch.stack(columns, dim=1)
 
 
-def _as_they_are(rows: Tensor) -> Tensor:
-    return rows
-
-
 def _draw_model(
-    generator: torch.Generator, reads: Callable = _as_they_are, writes: Callable = _as_they_are, leak: float = 1.0
+    generator: torch.Generator, reads: Callable = torch.clone, writes: Callable = torch.clone, leak: float = 1.0
 ) -> tuple:
     """A layer of attention whose mask has holes, an empty row and, at random places, leaks; and a text for it.
 
@@ -152,9 +132,8 @@ def _draw_model(
     return model, torch.randn(length, width, generator=generator, dtype=torch.float64)
 
 
-def _draw_one_token(generator: torch.Generator) -> tuple:
-    matrix = torch.randn(3, 3, generator=generator, dtype=torch.float64)
-    return lambda tokens: tokens @ matrix, torch.randn(1, 3, generator=generator, dtype=torch.float64)
+def _one_token(model: Callable, tokens: Tensor) -> tuple:
+    return lambda tokens: 2 * tokens, tokens[:1]
 
 
 def _normed(tokens: Tensor) -> Tensor:
@@ -163,10 +142,6 @@ def _normed(tokens: Tensor) -> Tensor:
 
 def _only(column: int) -> Callable:
     return lambda rows: rows * (torch.arange(rows.size(1)) == column % rows.size(1))
-
-
-def _faint(rows: Tensor) -> Tensor:
-    return 2.0**-40 * rows
 
 
 def _opposites(rows: Tensor) -> Tensor:
@@ -188,7 +163,7 @@ leaks = Exercise(
             "This model reads one component of each token. Put in a token that differs in all of them.",
         ),
         Edge(
-            partial(_draw_model, leak=1e-10, writes=_faint),
+            partial(_draw_model, leak=1e-10, writes=lambda rows: 2.0**-40 * rows),
             "Some leaks of this model are fainter than 10⁻²⁰. What is hidden changes by exactly 0, so compare without "
             "a tolerance, and without `isclose`.",
         ),
@@ -205,7 +180,7 @@ leaks = Exercise(
             partial(_draw_model, writes=_opposites),
             "Changes of opposite sign cancel in a sum. Compare the components, each by itself.",
         ),
-        Edge(_draw_one_token, "Here the text has one token. Put in a token that differs from it."),
+        Edge(changed(_draw_model, _one_token), "Here the text has one token. Put in a token that differs from it."),
     ),
     mistakes=(
         Mistake(
@@ -215,10 +190,6 @@ leaks = Exercise(
         Mistake(
             lambda model, tokens: _leaks(model, tokens).T,
             "Rows and columns are exchanged: entry (i, j) is the change of output i when token j changes.",
-        ),
-        Mistake(
-            lambda model, tokens: ~_leaks(model, tokens),
-            "The other way round: True where an output *does* change.",
         ),
         Mistake(
             lambda model, tokens: _leaks(model, tokens).triu(1),

@@ -2,16 +2,12 @@
 
 import math
 from collections.abc import Callable
-from functools import partial
 
 import torch
 from torch import Tensor
 
-from attention.exercises.exercise import Edge, Exercise, Mistake, ones, primes
-
-
-def _split(tensor: Tensor, heads: int) -> Tensor:
-    return tensor.unflatten(-1, (heads, -1)).transpose(1, 2)
+from attention.exercises.draws import changed, normal, primes, single
+from attention.exercises.exercise import Edge, Exercise, Mistake
 
 
 def _viewed(tensor: Tensor, heads: int) -> Tensor:
@@ -47,21 +43,24 @@ def _draw_layer(generator: torch.Generator, sizes: Callable = primes) -> tuple:
     return torch.randn(batch, length, embed, generator=generator), in_proj_weight, out_weight, heads
 
 
-def _draw_high_scores(generator: torch.Generator) -> tuple:
+def _with_high_scores(tokens: Tensor, in_proj_weight: Tensor, out_weight: Tensor, heads: int) -> tuple:
     """Scores of thousands, whose exponentials are infinite even in float64."""
-    tokens, in_proj_weight, out_weight, heads = _draw_layer(generator)
     return tokens.double(), 40 * in_proj_weight.double(), out_weight.double(), heads
 
 
-def _attended(tokens, in_proj_weight, out_weight, heads, *, width=None, split=None, merge=None) -> Tensor:
+def _split(tensor: Tensor, heads: int) -> Tensor:
+    return _untransposed(tensor, heads).transpose(1, 2)
+
+
+def _merged(found: Tensor) -> Tensor:
+    return found.transpose(1, 2).flatten(2)
+
+
+def _attended(tokens, in_proj_weight, out_weight, heads, width=None, split=_split, merge=_merged) -> Tensor:
     """The layer, with another width under the root, another way to split heads, or to merge them."""
-    parts = (
-        split(tokens @ third.T, heads) if split else _split(tokens @ third.T, heads)
-        for third in in_proj_weight.chunk(3)
-    )
-    query, key, value = parts
-    found = (query @ key.mT / math.sqrt(width or query.size(-1))).softmax(dim=-1) @ value
-    return (merge(found) if merge else found.transpose(1, 2).flatten(2)) @ out_weight.T
+    query, key, value = (split(tokens @ third.T, heads) for third in in_proj_weight.chunk(3))
+    weights = (query @ key.mT / math.sqrt(width or query.size(-1))).softmax(dim=-1)
+    return merge(weights @ value) @ out_weight.T
 
 
 multi_head_attention = Exercise(
@@ -69,9 +68,9 @@ multi_head_attention = Exercise(
     _multi_head_attention,
     _draw_layer,
     edges=(
-        partial(_draw_layer, sizes=ones),
+        single(_draw_layer),
         Edge(
-            _draw_high_scores,
+            changed(_draw_layer, _with_high_scores),
             "The exponentials of large scores are infinite, and ∞/∞ is NaN. Subtract each row's largest score first, "
             "as `softmax` does.",
         ),
@@ -80,11 +79,6 @@ multi_head_attention = Exercise(
         Mistake(
             lambda *layer: _attended(*layer, width=layer[0].size(2)),
             "Under your root is E, the width of the model. A product is summed over the D = E / H numbers of one head.",
-        ),
-        Mistake(
-            lambda *layer: _attended(*layer, split=_viewed),
-            "You split by a view alone: a head gets some tokens, cut into pieces, in place of its own columns of all. "
-            "Cut the width into (H, D), then transpose.",
         ),
         Mistake(
             lambda *layer: _attended(*layer, split=_viewed, merge=_merged_by_view),
@@ -107,18 +101,13 @@ multi_head_attention = Exercise(
 
 
 def _contributions(heads: Tensor, out_weight: Tensor) -> Tensor:
-    width = heads.size(2)
-    return torch.stack(
-        [head @ out_weight[:, index * width : (index + 1) * width].T for index, head in enumerate(heads)]
-    )
+    columns = out_weight.split(heads.size(2), dim=1)
+    return torch.stack([head @ own.T for head, own in zip(heads, columns, strict=True)])
 
 
-def _draw_contributions(generator: torch.Generator, sizes: Callable = primes) -> tuple:
-    heads, length, width = sizes(generator, 3)
-    return (
-        torch.randn(heads, length, width, generator=generator),
-        torch.randn(13, heads * width, generator=generator),
-    )
+def _draw_contributions(generator: torch.Generator, **options) -> tuple:
+    (heads,) = normal("HLD")(generator, **options)
+    return heads, torch.randn(13, heads.size(0) * heads.size(2), generator=generator)
 
 
 def _slices(heads: Tensor, out_weight: Tensor) -> Tensor:
@@ -130,16 +119,12 @@ contributions = Exercise(
     "contributions",
     _contributions,
     _draw_contributions,
-    edges=(partial(_draw_contributions, sizes=ones),),
+    edges=(single(_draw_contributions),),
     without=("a loop",),
     mistakes=(
         Mistake(
             lambda heads, out_weight: (heads @ _slices(heads, out_weight)).sum(dim=0),
             "This is the whole output, the sum of all contributions. Leave the heads apart: (H, L, P).",
-        ),
-        Mistake(
-            lambda heads, out_weight: heads @ _slices(heads, out_weight) / heads.size(0),
-            "You divide by the number of heads. The contributions are added, not averaged.",
         ),
         Mistake(
             lambda heads, out_weight: heads @ out_weight.T.unflatten(0, (-1, heads.size(0))).transpose(0, 1),
@@ -150,10 +135,6 @@ contributions = Exercise(
             lambda heads, out_weight: heads @ out_weight.reshape(len(heads), heads.size(2), -1),
             "You reshape `out_weight`, (P, H · D), without transposing it first, which scrambles its numbers. Cut its "
             "*columns* into heads.",
-        ),
-        Mistake(
-            lambda heads, out_weight: (heads @ _slices(heads, out_weight)).transpose(0, 1),
-            "The values are right, as (L, H, P). Put the heads first: (H, L, P).",
         ),
     ),
 )

@@ -2,24 +2,14 @@
 
 import math
 from collections.abc import Callable
-from functools import partial
 
 import torch
 from torch import Tensor
 
-from attention.exercises.draws import normal
-from attention.exercises.exercise import Exercise, Mistake, ones, primes
+from attention.exercises.draws import normal, one_of, primes, single
+from attention.exercises.exercise import Exercise, Mistake
 
 BASE = 10000.0
-
-
-def _waves(positions: Tensor, dim: int, step: float = 2.0) -> Tensor:
-    """The angles (L, dim / 2); with another step, of other wavelengths."""
-    return positions[:, None] / BASE ** (step * torch.arange(dim // 2) / dim)
-
-
-def _paired(first: Tensor, second: Tensor) -> Tensor:
-    return torch.stack([first, second], dim=-1).flatten(1)
 
 
 def _turned(x: Tensor, positions: Tensor) -> Tensor:
@@ -45,14 +35,12 @@ def _draw_rotary(generator: torch.Generator, sizes: Callable = primes) -> tuple:
     return query, key, *(60 * torch.rand(length, generator=generator) - 30 for length in (queries, keys))
 
 
-def _turn(x: Tensor, positions: Tensor, step: float = 2.0, interleaved: bool = False) -> Tensor:
-    angles = _waves(positions, x.size(1), step)
-    cos, sin = angles.cos(), angles.sin()
-    if interleaved:
-        a, b = x[:, 0::2], x[:, 1::2]
-        return _paired(a * cos - b * sin, a * sin + b * cos)
-    a, b = x.chunk(2, dim=1)
-    return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=1)
+def _turn(x: Tensor, positions: Tensor, interleaved: bool = False) -> Tensor:
+    half = x.size(1) // 2
+    angles = positions[:, None] / BASE ** (torch.arange(half) / half)
+    a, b = (x[:, 0::2], x[:, 1::2]) if interleaved else x.chunk(2, dim=1)
+    pair = a * angles.cos() - b * angles.sin(), a * angles.sin() + b * angles.cos()
+    return torch.stack(pair, dim=-1).flatten(1) if interleaved else torch.cat(pair, dim=1)
 
 
 def _scores(query: Tensor, key: Tensor) -> Tensor:
@@ -63,7 +51,7 @@ rotary_scores = Exercise(
     "rotary_scores",
     _rotary_scores,
     _draw_rotary,
-    edges=(partial(_draw_rotary, sizes=ones),),
+    edges=(single(_draw_rotary),),
     mistakes=(
         Mistake(
             lambda query, key, i, j: _scores(_turn(query, i), key),
@@ -79,19 +67,11 @@ rotary_scores = Exercise(
             "Your pairs are the columns 2i and 2i + 1. That is the other layout: here i and i + D/2 are a pair.",
         ),
         Mistake(
-            lambda query, key, i, j: _scores(_turn(query, _numbers(query)), _turn(key, _numbers(key))),
-            "You number the rows 0, 1, 2, …. Their positions are given, `i` and `j`.",
-        ),
-        Mistake(
             lambda query, key, i, j: _turn(query, i) @ _turn(key, j).T,
             "The turns are right. The scores are not divided by the root of the width.",
         ),
     ),
 )
-
-
-def _numbers(x: Tensor) -> Tensor:
-    return torch.arange(float(len(x)))
 
 
 def _with_alibi(scores: Tensor) -> Tensor:
@@ -107,8 +87,7 @@ def _with_alibi(scores: Tensor) -> Tensor:
 
 def _draw_scores(generator: torch.Generator) -> tuple:
     queries, keys = sorted(primes(generator, 2))
-    heads = (4, 16)[int(torch.randint(2, (), generator=generator))]
-    return (torch.randn(heads, queries, keys, generator=generator),)
+    return (torch.randn(4 ** one_of(generator, 1, 2), queries, keys, generator=generator),)
 
 
 SHAPES = (1, 3, 5), (2, 1, 7), (8, 3, 3), (64, 2, 3), (1, 1, 1), (2, 3, 200)  # few heads, many, one query, far keys
@@ -125,12 +104,6 @@ def _lowered(scores: Tensor, *, slopes: Tensor | None = None, offset: int | None
 
 def _slopes(heads: int, first: int = 1) -> Tensor:
     return 2.0 ** (-8 * torch.arange(first, heads + first) / heads)
-
-
-def _signed(scores: Tensor) -> Tensor:
-    heads, queries, keys = scores.shape
-    distance = torch.arange(queries)[:, None] + keys - queries - torch.arange(keys)
-    return scores - _slopes(heads)[:, None, None] * distance
 
 
 with_alibi = Exercise(
@@ -154,10 +127,6 @@ with_alibi = Exercise(
         Mistake(
             lambda scores: _lowered(scores, slopes=2.0 ** -torch.arange(1.0, scores.size(0) + 1)),
             "Your slopes are 1/2, 1/4, 1/8, …, which are right for eight heads only. In general it is 2^(−8h/H).",
-        ),
-        Mistake(
-            _signed,
-            "The scores of later keys rise with their distance. Take the distance without its sign.",
         ),
     ),
 )

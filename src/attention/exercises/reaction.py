@@ -6,6 +6,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from attention.exercises.draws import changed, one_of
 from attention.exercises.exercise import Edge, Exercise, Mistake
 
 Bonds = Sequence[tuple[int, int]]
@@ -15,13 +16,15 @@ def _table(generator: torch.Generator, rows: int, columns: int) -> Tensor:
     return torch.randn(rows, columns, generator=generator).softmax(dim=1)
 
 
-def _sizes(generator: torch.Generator) -> list[int]:
-    """So many rows and columns that two rows often want the same one."""
-    return [sizes[torch.randint(2, (), generator=generator)] for sizes in ((11, 13), (17, 19))]
+def _bonds(generator: torch.Generator, count: int) -> list[tuple[int, int]]:
+    """A tree, so that everything hangs together: each atom but the first is bonded to an earlier one."""
+    return [(one_of(generator, 0, atom - 1), atom) for atom in range(1, count)]
 
 
-def _draw(generator: torch.Generator) -> tuple:
-    return (_table(generator, *_sizes(generator)),)
+def _draw_with_bonds(generator: torch.Generator) -> tuple:
+    """Few rows and columns, so that two rows often want the same one."""
+    rows, columns = one_of(generator, 11, 13), one_of(generator, 17, 19)
+    return _table(generator, rows, columns), _bonds(generator, rows), _bonds(generator, columns)
 
 
 def _shuffled(generator: torch.Generator, rows: list[list[float]]) -> tuple:
@@ -82,10 +85,9 @@ SUMS_TURN_IT = [[0.70, 0.20, 0.10], [0.60, 0.30, 0.10], [0.05, 0.50, 0.45]]
 assign = Exercise(
     "assign",
     _greedy,
-    _draw,
+    changed(_draw_with_bonds, lambda table, *bonds: (table,)),
     edges=(
         lambda generator: (_table(generator, 1, 1),),
-        lambda generator: (_table(generator, 5, 5),),
         Edge(
             partial(_shuffled, rows=GREED_COSTS),
             "The largest sum is not asked for: take the largest entry first, whatever it costs the other rows.",
@@ -110,10 +112,6 @@ assign = Exercise(
             "The rows are served in their order here. Take the largest entry of the whole table first.",
         ),
         Mistake(
-            lambda table: table.argmax(dim=0),
-            "This gives each column a row. Asked for is each row's column.",
-        ),
-        Mistake(
             _row_is_kept,
             "A row that has its column has to be struck out too, or it takes another one.",
         ),
@@ -123,16 +121,6 @@ assign = Exercise(
         ),
     ),
 )
-
-
-def _bonds(generator: torch.Generator, count: int) -> list[tuple[int, int]]:
-    """A tree, so that everything hangs together: each atom but the first is bonded to an earlier one."""
-    return [(torch.randint(atom, (), generator=generator).item(), atom) for atom in range(1, count)]
-
-
-def _draw_with_bonds(generator: torch.Generator) -> tuple:
-    rows, columns = _sizes(generator)
-    return _table(generator, rows, columns), _bonds(generator, rows), _bonds(generator, columns)
 
 
 def _draw_one_bond(generator: torch.Generator, share: float) -> tuple:

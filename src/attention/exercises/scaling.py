@@ -5,8 +5,8 @@ import math
 import torch
 from torch import Tensor
 
-from attention.exercises.draws import far, normal, single, weights
-from attention.exercises.exercise import NO_CLAMP, Edge, Exercise, Mistake, centred, primes
+from attention.exercises.draws import NO_CLAMP, centred, changed, far, normal, primes, single
+from attention.exercises.exercise import Edge, Exercise, Mistake
 
 
 def _head_weights(query: Tensor, key: Tensor) -> Tensor:
@@ -25,10 +25,6 @@ def _draw_far_heads(generator: torch.Generator) -> tuple:
     return tuple(map(torch.stack, zip(*(far(generator, *lengths) for _ in range(heads)), strict=True)))
 
 
-def _with_divisor(divisor: float, q: Tensor, k: Tensor) -> Tensor:
-    return (q @ k.mT / divisor).softmax(dim=-1)
-
-
 head_weights = Exercise(
     "head_weights",
     _head_weights,
@@ -36,21 +32,17 @@ head_weights = Exercise(
     edges=(single(_draw_heads), Edge(_draw_far_heads, NO_CLAMP)),
     mistakes=(
         Mistake(
-            lambda q, k: _with_divisor(math.sqrt(q.size(0) * q.size(2)), q, k),
+            lambda q, k: (q @ k.mT / math.sqrt(q.size(0) * q.size(2))).softmax(dim=-1),
             "You divide by the root of H · D, the width of the model. A score is a sum over the D components of "
             "one head, so D alone goes under the root.",
         ),
         Mistake(
-            lambda q, k: _with_divisor(1, q, k),
+            lambda q, k: (q @ k.mT).softmax(dim=-1),
             "Nothing is divided yet: the spread of these scores still grows with D.",
         ),
         Mistake(
-            lambda q, k: _with_divisor(q.size(2), q, k),
+            lambda q, k: (q @ k.mT / q.size(2)).softmax(dim=-1),
             "You divide by D. The spread of the scores grows with its root.",
-        ),
-        Mistake(
-            lambda q, k: _with_divisor(1, q, k) / math.sqrt(q.size(2)),
-            "You divide the weights, so that they no longer sum to 1. Divide the scores, before the softmax.",
         ),
         Mistake(
             lambda q, k: (q @ k.mT / math.sqrt(q.size(2))).softmax(dim=-2),
@@ -64,20 +56,18 @@ def _effective_keys(w: Tensor) -> Tensor:
     return torch.stack([torch.exp(-sum(weight * torch.log(weight) for weight in row)) for row in w])
 
 
-def _draw_weights(generator: torch.Generator) -> tuple:
-    spread = 0.5 + 1.5 * torch.rand(1, generator=generator)
-    return ((spread * normal("LS")(generator)[0]).softmax(dim=1),)
+_draw_weights = changed(normal("LS", scale=1.5), lambda scores: (scores.softmax(dim=1),))
 
 
-def _draw_small_weights(generator: torch.Generator, lowest: float = -15.0) -> tuple:
-    """One weight of each row is between 10⁻⁹ and 10⁻⁶, or near 10⁻³⁰ for a lowest score of −66."""
+def _draw_small_weights(generator: torch.Generator) -> tuple:
+    """One weight of each row is between 10⁻⁹ and 10⁻⁶."""
     (scores,) = normal("LS")(generator)
-    scores[:, 0] = lowest - 4 * torch.rand(len(scores), generator=generator)
+    scores[:, 0] = -15 - 4 * torch.rand(len(scores), generator=generator)
     return (scores.softmax(dim=1),)
 
 
-def _entropy(w: Tensor, dim: int = 1) -> Tensor:
-    return torch.special.entr(w).sum(dim=dim)
+def _entropy(w: Tensor) -> Tensor:
+    return torch.special.entr(w).sum(dim=1)
 
 
 effective_keys = Exercise(
@@ -85,9 +75,9 @@ effective_keys = Exercise(
     _effective_keys,
     _draw_weights,
     edges=(
-        single(weights("LS")),
+        single(_draw_weights),
         _draw_small_weights,
-        lambda generator: (torch.zeros(primes(generator, 2)).softmax(dim=1),),
+        changed(_draw_weights, lambda w: (torch.zeros_like(w).softmax(dim=1),)),
     ),
     without=("torch.special.entr",),
     gradient=centred,
@@ -101,10 +91,6 @@ effective_keys = Exercise(
         Mistake(
             lambda w: 2 ** _entropy(w),
             "The bases do not match. With the natural logarithm, raise e to the entropy; with log2, raise 2 to it.",
-        ),
-        Mistake(
-            lambda w: _entropy(w, dim=0).exp(),
-            "You sum down the columns. The weights of a query are a row: sum along it, to one number for each query.",
         ),
         Mistake(
             lambda w: 1 / w.square().sum(dim=1),

@@ -6,23 +6,18 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from attention.exercises.draws import normal, single
-from attention.exercises.exercise import NO_CLAMP, Edge, Exercise, Mistake, primes
+from attention.exercises.draws import NO_CLAMP, normal, primes, single
+from attention.exercises.exercise import Edge, Exercise, Mistake, lookup
 
 
-def _attend(query: Tensor, key: Tensor, value: Tensor, divisor: float | None = None, dim: int = 1) -> Tensor:
-    return (query @ key.T / (divisor or math.sqrt(query.size(1)))).softmax(dim=dim) @ value
+def _attend(query: Tensor, key: Tensor, value: Tensor, width: int | None = None) -> Tensor:
+    return (query @ key.T / math.sqrt(width or query.size(1))).softmax(dim=1) @ value
 
 
 def _cross_attention(target: Tensor, source: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor) -> Tensor:
-    outputs = []
-    for asking in target:
-        query = asking @ w_q
-        scores = [(query * (other @ w_k)).sum() / math.sqrt(len(query)) for other in source]
-        powers = [torch.exp(score - max(scores)) for score in scores]
-        values = [other @ w_v for other in source]
-        outputs.append(sum(power * value for power, value in zip(powers, values, strict=True)) / sum(powers))
-    return torch.stack(outputs)
+    keys = torch.stack([token @ w_k for token in source])
+    values = torch.stack([token @ w_v for token in source])
+    return torch.stack([lookup(token @ w_q, keys, values) for token in target])
 
 
 def _draw(generator: torch.Generator, sizes: Callable = primes) -> tuple:
@@ -59,11 +54,7 @@ cross_attention = Exercise(
             "This is self-attention of the target: the source is not read at all.",
         ),
         Mistake(
-            lambda t, s, w_q, w_k, w_v: _attend(t @ w_q, s @ w_k, s @ w_v, dim=0),
-            "Your columns sum to 1. Each token of the target, a row, has to share out its own 1.",
-        ),
-        Mistake(
-            lambda t, s, w_q, w_k, w_v: _attend(t @ w_q, s @ w_k, s @ w_v, divisor=math.sqrt(t.size(1))),
+            lambda t, s, w_q, w_k, w_v: _attend(t @ w_q, s @ w_k, s @ w_v, width=t.size(1)),
             "Under the root is the width of the tokens. The product is summed over the width of a query: w_q has it.",
         ),
     ),
@@ -96,16 +87,8 @@ previous_map = Exercise(
             "All but the first place are right: it has none before it, and is to be turned into itself.",
         ),
         Mistake(
-            lambda places: torch.cat([places[:1], places[:-1]]),
-            "These are the queries, the rows that places @ w_q must have. Which w_q makes them?",
-        ),
-        Mistake(
             lambda places: torch.cat([places[:1], places[:-1]]).T @ places,
             "Transposed: this turns place i − 1 into place i.",
-        ),
-        Mistake(
-            lambda places: places[1:].T @ places[:-1],
-            "All but the first place are right: yours becomes 0, and it is to stay as it is.",
         ),
     ),
 )

@@ -5,8 +5,8 @@ import math
 import torch
 from torch import Tensor
 
-from attention.exercises.draws import far, normal, single
-from attention.exercises.exercise import NO_CLAMP, Edge, Exercise, Mistake, primes
+from attention.exercises.draws import NO_CLAMP, changed, far, normal, primes, single
+from attention.exercises.exercise import Edge, Exercise, Mistake
 
 
 def _stable_softmax(scores: Tensor) -> Tensor:
@@ -25,9 +25,8 @@ def _draw_scores(generator: torch.Generator) -> tuple:
     return (scores.scatter(1, torch.randint(keys, (queries, 1), generator=generator), -math.inf),)
 
 
-def _draw_high_scores(generator: torch.Generator) -> tuple:
-    """The same, and in each row one score lies 300 above the others: only a shift by the largest is enough."""
-    (scores,) = _draw_scores(generator)
+def _with_a_high_one(scores: Tensor) -> tuple:
+    """In each row one score lies 300 above the others: only a shift by the largest is enough."""
     highest = scores.argmax(dim=1, keepdim=True)
     return (scores.scatter_add(1, highest, torch.full(highest.shape, 300.0)),)
 
@@ -38,9 +37,7 @@ def _draw_falling_scores(generator: torch.Generator) -> tuple:
     return (torch.linspace(0, -80, keys) + torch.rand(queries, keys, generator=generator),)
 
 
-def _draw_equal_scores(generator: torch.Generator, sizes=primes) -> tuple:
-    queries, keys = sizes(generator, 2)
-    return (1e4 * torch.randn(queries, 1, generator=generator).expand(queries, keys).contiguous(),)
+_draw_equal_scores = changed(normal("LS", scale=1e4), lambda scores: (scores[:, :1].expand_as(scores).contiguous(),))
 
 
 def _of(powers: Tensor) -> Tensor:
@@ -58,7 +55,7 @@ stable_softmax = Exercise(
             "more than the largest score, so that small exponentials are rounded.",
         ),
         Edge(
-            _draw_high_scores,
+            changed(_draw_scores, _with_a_high_one),
             "Here one score lies 300 above the others of its row. Subtract the row's largest score, and cut none off.",
         ),
         _draw_equal_scores,
@@ -88,10 +85,6 @@ stable_softmax = Exercise(
             "Clamping keeps the exponentials finite, but it makes all scores beyond the bound equal. The weights "
             "depend on the differences between the scores, which are lost.",
         ),
-        Mistake(
-            lambda scores: torch.softmax(scores, dim=0),
-            "Your columns sum to 1. Each query, a row, has to share out its own 1 among the keys.",
-        ),
     ),
 )
 
@@ -108,11 +101,6 @@ def _answer_gradient(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 _draw_lookup = normal("D", "SD", "S")
 
 
-def _draw_equal_values(generator: torch.Generator) -> tuple:
-    query, key, value = _draw_lookup(generator)
-    return query, key, value[:1].expand_as(value).clone()
-
-
 def _draw_far_lookup(generator: torch.Generator) -> tuple:
     keys, width = primes(generator, 2)
     query, key = far(generator, 1, keys, width)
@@ -127,7 +115,7 @@ answer_gradient = Exercise(
     "answer_gradient",
     _answer_gradient,
     _draw_lookup,
-    edges=(single(_draw_lookup), _draw_equal_values, Edge(_draw_far_lookup, NO_CLAMP)),
+    edges=(single(_draw_lookup), Edge(_draw_far_lookup, NO_CLAMP)),
     without=("autograd",),
     mistakes=(
         Mistake(
@@ -142,10 +130,6 @@ answer_gradient = Exercise(
         Mistake(
             lambda q, k, v: (_weights(q, k) * v) @ k / math.sqrt(len(q)),
             "A pull contains the distance of a value from the answer. Subtract the answer from the values first.",
-        ),
-        Mistake(
-            lambda q, k, v: (_weights(q, k) * (v - v.mean())) @ k / math.sqrt(len(q)),
-            "You subtract the plain mean of the values. Subtract their weighted mean, which is the answer.",
         ),
         Mistake(
             lambda q, k, v: _weights(q, k) * (v - _weights(q, k) @ v),

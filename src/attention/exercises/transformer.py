@@ -1,14 +1,14 @@
 """The exercises of chapter 11, a small Transformer."""
 
-import math
 from collections.abc import Callable
 from functools import partial
 
 import torch
 from torch import Tensor
+from torch.nn.functional import layer_norm
 
-from attention.exercises.draws import normal, single
-from attention.exercises.exercise import Edge, Exercise, Mistake, primes
+from attention.exercises.draws import changed, normal, one_of, primes, single
+from attention.exercises.exercise import Edge, Exercise, Mistake
 
 EPS = 1e-5
 
@@ -32,14 +32,6 @@ def _over_root(x: Tensor, square: Tensor) -> Tensor:
     return x / (square + EPS).sqrt()
 
 
-def _centred(x: Tensor) -> Tensor:
-    return x - x.mean(dim=1, keepdim=True)
-
-
-def _mean_square(x: Tensor, dim: int = 1) -> Tensor:
-    return x.square().mean(dim=dim, keepdim=True)
-
-
 SHORT = (
     "Here a token is short. The 1e-5 is missing or too small, or stands outside the root. F.rms_norm takes it as "
     "eps=1e-5."
@@ -56,24 +48,16 @@ rms_norm = Exercise(
     ),
     mistakes=(
         Mistake(
-            lambda x, weight: _over_root(_centred(x), _mean_square(_centred(x))) * weight,
+            lambda x, weight: layer_norm(x, x.shape[1:], weight),
             "That is LayerNorm: you subtract the mean first. RMSNorm does not.",
         ),
         Mistake(
-            lambda x, weight: _over_root(x, _mean_square(_centred(x))) * weight,
+            lambda x, weight: _over_root(x, x.var(dim=1, correction=0, keepdim=True)) * weight,
             "You divide by the standard deviation, which is about the mean. Take the mean of the squares themselves.",
         ),
         Mistake(
             lambda x, weight: _over_root(x, x.square().sum(dim=1, keepdim=True)) * weight,
             "You divide by the length of the token: the root of the *sum* of the squares. Take their mean.",
-        ),
-        Mistake(
-            lambda x, weight: _over_root(x, _mean_square(x, dim=0)) * weight,
-            "You take the mean over the tokens. Each token is normalised by itself, over its E numbers.",
-        ),
-        Mistake(
-            lambda x, weight: _over_root(x, _mean_square(x)),
-            "The learned weight is missing: it multiplies the normalised token, number by number.",
         ),
     ),
 )
@@ -94,8 +78,7 @@ def _draw_block(generator: torch.Generator, **fixed: int) -> tuple:
     x, memory, mix, up, down = normal("LE", "SE", "LL", "EF", "FE", **fixed)(generator)
 
     def norm(x: Tensor) -> Tensor:
-        centred = x - x.mean(dim=-1, keepdim=True)
-        return centred / (centred.square().mean(dim=-1, keepdim=True) + EPS).sqrt()
+        return layer_norm(x, x.shape[1:])
 
     def attend(x: Tensor) -> Tensor:
         return mix.softmax(dim=1).to(x.dtype) @ x
@@ -113,13 +96,6 @@ def _post_norm(x, memory, norm, attend, cross, feed_forward):
     x = norm(x + attend(x))
     x = norm(x + cross(x, memory))
     return norm(x + feed_forward(x))
-
-
-def _onto_the_normed(x, memory, norm, attend, cross, feed_forward):
-    x = norm(x)
-    x = norm(x + attend(x))
-    x = norm(x + cross(x, memory))
-    return x + feed_forward(x)
 
 
 def _with_cross(cross_step: Callable) -> Callable:
@@ -145,16 +121,8 @@ decoder_block = Exercise(
             "itself stays as it is.",
         ),
         Mistake(
-            _onto_the_normed,
-            "You add to the normalised tokens. Normalise only what a layer reads, and add to x itself.",
-        ),
-        Mistake(
             _with_cross(lambda x, memory, norm, cross: cross(norm(x), memory)),
             "What cross-attention returns takes the place of x. Add it to x, as with the other two layers.",
-        ),
-        Mistake(
-            _with_cross(lambda x, memory, norm, cross: x + cross(x, memory)),
-            "The query of your cross-attention is the stream as it is. It needs a norm, as everything that is read.",
         ),
         Mistake(
             _with_cross(lambda x, memory, norm, cross: x + cross(norm(x), norm(memory))),
@@ -177,38 +145,18 @@ def _top_p(probabilities: Tensor, p: float) -> Tensor:
 
 
 def _draw_probabilities(generator: torch.Generator) -> tuple:
-    """Three to five tokens are needed, and the likeliest is not the last; p lies midway between two totals."""
-    likely = 0.7 ** torch.arange(5 + primes(generator, 1)[0]) * (1 + 0.1 * torch.rand((), generator=generator))
-    ranked = (likely / likely.sum()).flip(0)
-    probabilities = torch.cat([ranked[1:][torch.randperm(len(ranked) - 1, generator=generator)], ranked[:1]])
-    needed = 3 + int(torch.randint(3, (), generator=generator))
-    return probabilities, _total(probabilities, needed) - 0.5 * (likely / likely.sum())[needed - 1].item()
+    """Three to five tokens are needed; p lies midway between two totals."""
+    count, needed = 5 + primes(generator, 1)[0], one_of(generator, 3, 5)
+    ranked = 0.7 ** torch.arange(count) * (1 + 0.1 * torch.rand(count, generator=generator))
+    ranked = ranked / ranked.sum()
+    p = (ranked[: needed - 1].sum() + 0.5 * ranked[needed - 1]).item()
+    return ranked[torch.randperm(count, generator=generator)], p
 
 
-def _total(probabilities: Tensor, count: int = 3) -> float:
-    return probabilities.sort(descending=True).values[:count].sum().item()
-
-
-def _draw_one_likely(generator: torch.Generator) -> tuple:
-    probabilities, _ = _draw_probabilities(generator)
-    return probabilities, 0.7 * probabilities.max().item()
-
-
-def _draw_near_a_total(generator: torch.Generator, distance: float) -> tuple:
-    probabilities, _ = _draw_probabilities(generator)
-    return probabilities, _total(probabilities) + distance
-
-
-def _draw_beside_a_rounded_total(generator: torch.Generator, places: int) -> tuple:
-    """``p`` lies between what the likeliest token has and that number rounded."""
+def _draw_beside_half(generator: torch.Generator, distance: float) -> tuple:
+    """The likeliest token has a little more than ½, or a little less, and p lies between the two."""
     order = torch.randperm(3, generator=generator)
-    most = 0.5 + 0.3 * 10**-places
-    return torch.tensor([most, 0.3, 0.2 - 0.3 * 10**-places])[order], 0.5 + 0.15 * 10**-places
-
-
-def _draw_a_tie(generator: torch.Generator) -> tuple:
-    """Some of eight tokens that are all as likely: it does not matter which."""
-    return torch.full((8,), 1 / 8), torch.randint(2, 8, (), generator=generator).item() / 8
+    return torch.tensor([0.5 + distance, 0.3, 0.2 - distance])[order], 0.5 + distance / 2
 
 
 def _draw_exact(generator: torch.Generator, p: float) -> tuple:
@@ -217,6 +165,7 @@ def _draw_exact(generator: torch.Generator, p: float) -> tuple:
 
 
 def _in_any_order_if_alike(kept: Tensor) -> Tensor:
+    """It does not matter which of some tokens are kept that are all as likely."""
     found = kept[kept > 0]
     alike = len(found) > 1 and found.max() == found.min()
     return kept.detach().sort(descending=True).values if alike else kept
@@ -240,22 +189,29 @@ def _not_put_back(probabilities: Tensor, p: float) -> Tensor:
     return _kept(ranked, _likelier(ranked) < p)
 
 
-COMPARED = "Take tokens until their probabilities reach p, compared as they are, neither rounded nor with a tolerance."
-
 top_p = Exercise(
     "top_p",
     _top_p,
     _draw_probabilities,
     edges=(
-        Edge(_draw_one_likely, "Here the likeliest token has more than p by itself. The likeliest is always kept."),
-        *(Edge(partial(_draw_near_a_total, distance=distance), COMPARED) for distance in (1e-4, -1e-4)),
-        *(Edge(partial(_draw_beside_a_rounded_total, places=places), COMPARED) for places in (2, 4)),
+        Edge(
+            changed(_draw_probabilities, lambda probabilities, p: (probabilities, 0.7 * probabilities.max().item())),
+            "Here the likeliest token has more than p by itself. The likeliest is always kept.",
+        ),
+        *(
+            Edge(
+                partial(_draw_beside_half, distance=distance),
+                "Take tokens until their probabilities reach p, compared as they are, neither rounded nor with a "
+                "tolerance.",
+            )
+            for distance in (3e-3, 3e-5, -3e-5)
+        ),
         Edge(
             partial(_draw_exact, p=0.75),
             "Here the sum is exactly p after two tokens. Stop as soon as it has reached p.",
         ),
         Edge(
-            _draw_a_tie,
+            lambda generator: (torch.full((8,), 1 / 8), one_of(generator, 2, 7) / 8),
             "Here all are as likely as the last one needed. Take only as many as bring the sum to p.",
         ),
         Edge(partial(_draw_exact, p=1.0), "Here p is 1, and every token is needed."),
@@ -276,9 +232,5 @@ top_p = Exercise(
             "You add up the probabilities in the order in which they stand. Sort them first, the likeliest in front.",
         ),
         Mistake(_not_put_back, "Your result is sorted: put each probability back to its own token."),
-        Mistake(
-            lambda probabilities, p: probabilities.masked_fill(_likelier(probabilities) >= p, -math.inf).softmax(dim=0),
-            "You take a softmax of probabilities. They are not scores: divide those that are kept by their sum.",
-        ),
     ),
 )

@@ -17,7 +17,7 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from attention.blocks import FeedForward
-from attention.course.experiments.runs import command, one_by_one, stored
+from attention.course.experiments.runs import command, descend, stored
 from attention.transformer import Transformer
 
 # Singular and plural. A verb of DOES stands alone, one of SEES has an object.
@@ -132,14 +132,14 @@ def fronted(count: int = TESTED) -> tuple[list[str], Tensor, Tensor]:
 
     The subject is the last noun here. In the second half the first noun, which it is elsewhere, has another number.
     """
-    random, found = Random(7), []
-    for other in (False, True):
-        for _ in range(count):
-            number = int(2 * random.random())
-            first, subject = pick(NOUNS[number ^ other], random), pick(NOUNS[number], random)
-            found.append((f". {pick(NEAR, random)} the {first} the {subject}", number, other))
-    beginnings, numbers, others = zip(*found, strict=True)
-    return list(beginnings), torch.tensor(numbers), torch.tensor(others)
+    random, beginnings, numbers = Random(7), [], []
+    others = [other for other in (False, True) for _ in range(count)]
+    for other in others:
+        number = int(2 * random.random())
+        first, subject = pick(NOUNS[number ^ other], random), pick(NOUNS[number], random)
+        beginnings.append(f". {pick(NEAR, random)} the {first} the {subject}")
+        numbers.append(number)
+    return beginnings, torch.tensor(numbers), torch.tensor(others)
 
 
 def encode(beginnings: list[str]) -> tuple[Tensor, Tensor]:
@@ -211,31 +211,28 @@ def rate(step: int) -> float:
     return RATE * min(1, (step + 1) / WARM_UP) * (1 + math.cos(math.pi * step / STEPS)) / 2
 
 
-def learn(without: str, seed: int, device: torch.device, steps: int | None = None, look=None):
-    """Train for so many of the steps, or all; the model, what reads with it, and the loss of each step.
+def learn(without: str, seed: int, device: torch.device, steps: int = STEPS, look=None):
+    """Train a model; the model, what reads with it, and the loss of each step.
 
-    ``look`` is called with the step's number and what reads, before the first step and after each twenty-fifth.
+    ``look`` is called with the step's number and what reads, before each twenty-fifth step and after the last.
     """
     model, read = reader(without, seed, device)
     words = torch.tensor([IDS[word] for word in text(seed)])
     stops = (words[:-LENGTH] == 0).nonzero()  # each row begins at a full stop, and so with a sentence
     generator = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.99))
-    losses = []
-    for step in range(STEPS if steps is None else steps):
+
+    def loss_of(step: int) -> Tensor:
         if look and step % LOOK == 0:
             look(step, read)
-        for group in optimizer.param_groups:
-            group["lr"] = rate(step)
+        optimizer.param_groups[0]["lr"] = rate(step)
         starts = stops[torch.randint(len(stops), (BATCH,), generator=generator)]  # (B, 1)
         rows = words[starts + torch.arange(LENGTH + 1)].to(device)  # (B, L + 1)
-        loss = cross_entropy(read(rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    if look and len(losses) == STEPS:
-        look(STEPS, read)
+        return cross_entropy(read(rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten())
+
+    losses = descend(optimizer, loss_of, steps)
+    if look:
+        look(steps, read)
     return model, read, losses
 
 
@@ -250,12 +247,12 @@ def without_head(read, block: int, head: int):
     return silenced
 
 
-def examine(settings: dict, device: torch.device) -> dict:
-    """What comes out of one of ``RUNS``.
+def examine(settings: dict, device: torch.device, steps: int | None = None) -> dict:
+    """One of ``RUNS``.
 
     Returns:
-        ``right`` (:func:`right`) and the share of written sentences that are ``grammatical``, both at the end, and the
-        first three losses. Of the whole model also its ``history``: step, both shares of :func:`right`, the plural's
+        the first three ``losses``, and at the end ``right`` (:func:`right`) and the share of written sentences that are
+        ``grammatical``. Of the whole model also its ``history``: step, both shares of :func:`right`, the plural's
         share after ``ASKED``; ``written``, by step: the share that is grammatical and the first of the sentences;
         ``fronted``, :func:`right` where :func:`fronted` is asked; ``heads``, :func:`right` without each head, by block;
         ``looks`` (blocks, heads, L), where each head looks at the end of ``AFTER``.
@@ -265,17 +262,15 @@ def examine(settings: dict, device: torch.device) -> dict:
     def look(step: int, read) -> None:
         history.append((step, *right(read, device), share_of_plurals(read, [". " + ASKED], device).item()))
         if step in SHOWN:
-            keep_written(step, read)
+            written[step] = share_grammatical(read)
 
-    def keep_written(step: int, read) -> None:
+    def share_grammatical(read) -> tuple[float, list[str]]:
         lines = write(read, WRITTEN, torch.Generator().manual_seed(1), device)
-        written[step] = sum(map(grammatical, lines)) / WRITTEN, lines[:6]
+        return sum(map(grammatical, lines)) / WRITTEN, lines[:6]
 
     whole = settings["without"] == "nothing"
-    model, read, losses = learn(**settings, device=device, look=look if whole else None)
-    if not whole:
-        keep_written(STEPS, read)
-    found = {"first": losses[:3], "right": right(read, device), "grammatical": written[STEPS][0]}
+    model, read, losses = learn(**settings, device=device, steps=steps or STEPS, look=look if whole else None)
+    found = {"losses": losses[:3], "right": right(read, device), "grammatical": share_grammatical(read)[0]}
     if whole:
         heads = [[right(without_head(read, block, head), device) for head in range(HEADS)] for block in range(BLOCKS)]
         maps = model.attention_maps(encode([AFTER])[0].to(device))
@@ -285,19 +280,10 @@ def examine(settings: dict, device: torch.device) -> dict:
     return found
 
 
-def run(device: torch.device) -> dict:
-    """All runs, one after another, saying what comes out; returns what :func:`published` does."""
-    return one_by_one(RUNS, lambda settings: examine(settings, device), device)
-
-
 def published() -> dict:
-    """The runs that come with the package: ``runs``, as :func:`examine` returns them, and their ``session``."""
+    """The stored ``runs``: of each its settings, and what :func:`examine` returned."""
     return stored("agreement")
 
 
-def main(arguments: list[str] | None = None) -> None:
-    command("attention.course.experiments.agreement", __doc__, "agreement.pt", run, arguments)
-
-
 if __name__ == "__main__":
-    main()
+    command("agreement", __doc__, RUNS, examine)

@@ -13,7 +13,7 @@ from torch.nn.functional import cross_entropy
 
 from attention.blocks import Block
 from attention.course.digits import read_digits, to_patches
-from attention.course.experiments.runs import command, one_by_one, stored
+from attention.course.experiments.runs import FIRST_LOSSES, command, descend, stored
 from attention.positions import rotate
 
 WIDTH, HEADS = 32, 4
@@ -21,17 +21,10 @@ SIDE = 4  # patches in a row of a picture, and in a column
 BASE = 100.0  # of the rotary positions
 BATCH, STEPS = 64, 400
 TRAINING, CHOOSING = 1000, 197  # digits to learn from, and to choose a rate with; the other 600 are the test
-FIRST_LOSSES = 5  # kept of each run, so that a test can repeat its beginning
 
-KINDS = ("learned", "rotary", "none")
-RATES = {
-    "learned": (0.003, 0.01, 0.03),
-    "rotary": (0.001, 0.003, 0.01),
-    "none": (0.001, 0.003, 0.01),
-}
+RATES = {"learned": (0.003, 0.01, 0.03), "rotary": (0.001, 0.003, 0.01), "none": (0.001, 0.003, 0.01)}
 CHOSEN = {"learned": 0.01, "rotary": 0.003, "none": 0.003}
-SEEDS = range(5)
-RUNS = [{"kind": kind, "rate": rate, "seed": seed} for kind in KINDS for rate in RATES[kind] for seed in SEEDS]
+RUNS = [{"kind": kind, "rate": rate, "seed": seed} for kind in RATES for rate in RATES[kind] for seed in range(5)]
 
 
 def rotate_in_two(
@@ -39,15 +32,8 @@ def rotate_in_two(
 ) -> tuple[Tensor, Tensor]:
     """Rotary positions for a picture: half of each head's width is turned by the row, the other half by the column.
 
-    Args:
-        query: (…, L, D), with D a multiple of 4.
-        key: (…, S, D).
-        query_places: of the patches, 0 to 15, row by row from the top left, as in :func:`attention.rotate`.
-        key_places: likewise.
-        base: as in :func:`attention.rotate`.
-
-    Returns:
-        both, turned; their dot products depend on how far apart two patches are, in rows and in columns, alone.
+    As :func:`attention.rotate_heads`, but for places 0 to 15, row by row from the top left. Dot products then depend on
+    how far apart two patches are, in rows and in columns, alone.
     """
 
     def turn(x: Tensor, places: Tensor) -> Tensor:
@@ -100,16 +86,10 @@ def draw(seed: int) -> list[tuple[Tensor, Tensor]]:
     return [(patches[part], digits[part]) for part in parts]
 
 
-def learn(settings: dict, device: torch.device, steps: int | None = None) -> tuple[PictureEncoder, list[float]]:
-    """Train a model, in double precision, so that all processors come to the same.
+def learn(settings: dict, device: torch.device, steps: int = STEPS) -> tuple[PictureEncoder, list[float]]:
+    """Train a model, in double precision, so that all processors come to the same; the model, and each step's loss.
 
-    Args:
-        settings: one of ``RUNS``.
-        device: where to train it.
-        steps: how many; ``STEPS`` when not given. The learning rate's cycle is the same either way.
-
-    Returns:
-        the model, and the loss of each step.
+    The learning rate's cycle is that of all ``STEPS``, however many are taken.
     """
     patches, digits = (each.to(device) for each in draw(settings["seed"])[0])
     torch.manual_seed(settings["seed"])
@@ -117,67 +97,37 @@ def learn(settings: dict, device: torch.device, steps: int | None = None) -> tup
     generator = Generator().manual_seed(settings["seed"])
     adam = torch.optim.Adam(model.parameters())
     schedule = torch.optim.lr_scheduler.OneCycleLR(adam, settings["rate"], total_steps=STEPS)
-    losses = []
-    for _ in range(STEPS if steps is None else steps):
+
+    def loss_of(step: int) -> Tensor:
         rows = torch.randint(TRAINING, (BATCH,), generator=generator).to(device)
-        loss = cross_entropy(model(patches[rows]), digits[rows])
-        adam.zero_grad()
-        loss.backward()
-        adam.step()
-        schedule.step()
-        losses.append(loss.item())
-    return model, losses
+        return cross_entropy(model(patches[rows]), digits[rows])
+
+    return model, descend(adam, loss_of, steps, schedule)
 
 
 @torch.no_grad()
-def share_right(model: nn.Module, patches: Tensor, digits: Tensor) -> float:
-    """The share of digits that the model names rightly."""
-    return (model(patches).argmax(dim=-1) == digits).double().mean().item()
+def test(model: nn.Module, seed: int, device: torch.device) -> dict[str, float]:
+    """The share named rightly: ``choosing``, ``right`` in the test, and ``moved``, its patches at random."""
 
+    def share(patches: Tensor, digits: Tensor) -> float:
+        return (model(patches.to(device)).argmax(dim=-1) == digits.to(device)).double().mean().item()
 
-def test(model: nn.Module, settings: dict) -> dict[str, float]:
-    """The share of digits named rightly: ``choosing``, ``right`` in the test, and ``moved``, each's patches at random.
-
-    Args:
-        model: the model.
-        settings: its run's.
-    """
-    device = next(model.parameters()).device
-    parts = draw(settings["seed"])
-    (choosing, choosing_digits), (patches, digits) = ([each.to(device) for each in part] for part in parts[1:])
-    generator = Generator().manual_seed(settings["seed"])
-    order = torch.rand(patches.shape[:2], generator=generator).argsort(dim=1).to(device)  # (600, 16)
+    _, choosing, (patches, digits) = draw(seed)
+    order = torch.rand(patches.shape[:2], generator=Generator().manual_seed(seed)).argsort(dim=1)  # (600, 16)
     moved = patches.take_along_dim(order.unsqueeze(-1), dim=1)
-    return {
-        "choosing": share_right(model, choosing, choosing_digits),
-        "right": share_right(model, patches, digits),
-        "moved": share_right(model, moved, digits),
-    }
+    return {"choosing": share(*choosing), "right": share(patches, digits), "moved": share(moved, digits)}
+
+
+def examine(settings: dict, device: torch.device, steps: int | None = None) -> dict:
+    """One of ``RUNS``: its first ``losses``, its last ``loss``, and what :func:`test` found."""
+    model, losses = learn(settings, device, STEPS if steps is None else steps)
+    return {"losses": losses[:FIRST_LOSSES], "loss": losses[-1], **test(model, settings["seed"], device)}
 
 
 def published() -> dict:
-    """The runs that come with the package.
-
-    Returns:
-        ``runs``: of each its settings, its first ``losses``, its last ``loss``, and what :func:`test` found;
-        ``session``: where they ran, for how many seconds.
-    """
+    """The stored ``runs``: of each its settings, and what :func:`examine` returned."""
     return stored("digits")
 
 
-def run(device: torch.device) -> dict:
-    """All runs, one after another, saying what comes out; returns what :func:`published` does."""
-
-    def one(settings: dict) -> dict:
-        model, losses = learn(settings, device)
-        return {"losses": losses[:FIRST_LOSSES], "loss": losses[-1], **test(model, settings)}
-
-    return one_by_one(RUNS, one, device)
-
-
-def main(arguments: list[str] | None = None) -> None:
-    command("attention.course.experiments.digits", __doc__, "digits.pt", run, arguments)
-
-
 if __name__ == "__main__":
-    main()
+    command("digits", __doc__, RUNS, examine)

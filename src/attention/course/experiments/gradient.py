@@ -1,12 +1,10 @@
-"""How kernel regression learns, fast: the training loss and its gradient in closed form, a block of pairs at a time."""
+"""How kernel regression learns: the training loss and its gradient in closed form, a block of pairs at a time."""
 
 import math
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
-
-from attention.arguments import check_floating, shapes
 
 BLOCK = 2**20  # pairs of a query and a key held at a time: few enough to stay in a processor's cache
 
@@ -18,12 +16,10 @@ def loss_and_gradient(x: Tensor, y: Tensor, w: Tensor, *, leave_one_out: bool = 
     ``L = Σ rᵢ² / n`` with ``rᵢ = fᵢ − yᵢ``, ``fᵢ = Σ pᵢⱼ yⱼ``, ``pᵢ = softmax(sᵢ)``, ``sᵢⱼ = −½ (xᵢ − xⱼ)² wⱼ²``. Then
 
     - ``∂L/∂fᵢ = 2 rᵢ / n``, ``∂fᵢ/∂sᵢⱼ = pᵢⱼ (yⱼ − fᵢ)`` and ``∂sᵢⱼ/∂wⱼ = −wⱼ (xᵢ − xⱼ)²``,
-    - so that ``∂L/∂wⱼ = −(2/n) wⱼ Σᵢ rᵢ pᵢⱼ (yⱼ − fᵢ) (xᵢ − xⱼ)²``;
-    - by one w for all it is the sum over j, in which a covariance stands: ``−(2/n) w Σᵢ rᵢ Covₚᵢ(y, (xᵢ − x)²)``.
+    - so that ``∂L/∂wⱼ = −(2/n) wⱼ Σᵢ rᵢ pᵢⱼ (yⱼ − fᵢ) (xᵢ − xⱼ)²``; by one w for all it is the sum over j.
 
-    Autograd holds several n × n matrices; this holds a block of pairs, and passes over the keys that all together
-    weigh less than a rounding of the row's sum. They are many where points that follow each other lie close: sort
-    them.
+    It passes over the keys that all together weigh less than a rounding of the row's sum; they are many where points
+    that follow each other lie close: sort them.
 
     Args:
         x: n points on a line, (n,), best sorted; queries and keys at once.
@@ -34,28 +30,22 @@ def loss_and_gradient(x: Tensor, y: Tensor, w: Tensor, *, leave_one_out: bool = 
     Returns:
         loss (), and gradient of w's shape.
 
-    Raises:
-        TypeError: one of the three is no floating-point tensor.
-        ValueError: shapes that do not fit, no points, or a single one that would be left out.
-
     >>> x, y, w = torch.tensor([0.0, 1.0, 3.0]), torch.tensor([1.0, 2.0, 0.0]), torch.ones(3, requires_grad=True)
     >>> loss, w.grad = loss_and_gradient(x, y, w, leave_one_out=True)
     >>> loss, w.grad
     (tensor(2.0099), tensor([ 0.9269, -0.3824, -0.2660]))
     """
-    _check(x, y, w, leave_one_out)
     n = len(x)
     curvature = -0.5 * w.square().expand(n)
     floor = _beside(x, curvature) if leave_one_out else torch.zeros_like(x)  # no query's best score is below it
     negligible = math.log(torch.finfo(x.dtype).eps / n)
     loss, gradient = x.new_zeros(()), torch.zeros_like(x)
     for own in torch.arange(n, device=x.device).split(max(BLOCK // n, 1)):
-        query = x[own]
-        nearest, farthest = query.aminmax()
+        nearest, farthest = x[own].aminmax()
         gap = (nearest - x).clamp(min=0) + (x - farthest).clamp(min=0)  # from the block to each key
         is_far = curvature * gap.square() < floor[own].min() + negligible
         near = (~is_far).nonzero().squeeze(-1)
-        square = (query[:, None] - x[near]).square_()
+        square = (x[own, None] - x[near]).square_()
         scores = square * curvature[near]
         if leave_one_out:
             scores[own - own[0], torch.searchsorted(near, own)] = -math.inf
@@ -75,13 +65,3 @@ def _beside(x: Tensor, curvature: Tensor) -> Tensor:
     before = pad(curvature[:-1] * square, (1, 0), value=-math.inf)
     after = pad(curvature[1:] * square, (0, 1), value=-math.inf)
     return torch.maximum(before, after)
-
-
-def _check(x: Tensor, y: Tensor, w: Tensor, leave_one_out: bool) -> None:
-    for name, tensor in (("x", x), ("y", y), ("w", w)):
-        check_floating(name, tensor)
-    if x.dim() != 1 or x.shape != y.shape or w.shape not in ((), x.shape):
-        raise ValueError(f"x and y must have one shape (n,), and w that or (), found {shapes(x=x, y=y, w=w)}")
-    least = 2 if leave_one_out else 1
-    if len(x) < least:
-        raise ValueError(f"leave_one_out={leave_one_out} needs {least} points or more, found {len(x)}")

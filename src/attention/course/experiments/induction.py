@@ -2,19 +2,17 @@
 
 A sequence is a loop: some distinct symbols, 8 to 16 of them, again and again. What comes first can't be known. From the
 second time round, a symbol's successor is what followed it the last time. A model of two blocks, of attention alone,
-learns to say so; the experiment measures when, which heads do it, and what happens when one of them is silenced, kept
-from the second block's queries, keys or values, or made to look k back.
+learns to say so; the experiment measures when, which heads do it, and what happens when one of them is silenced, or
+adds what it adds on average.
 
 All runs together take about two minutes on one processor core.
 """
-
-import time
 
 import torch
 from torch import Generator, Tensor
 from torch.nn.functional import cross_entropy
 
-from attention.course.experiments.runs import command, session, stored
+from attention.course.experiments.runs import FIRST_LOSSES, command, descend, stored
 from attention.transformer import Transformer
 
 SYMBOLS = 32
@@ -24,28 +22,13 @@ WIDTH, HEADS = 64, 2
 BATCH, STEPS, RATE = 32, 300, 0.006
 SEQUENCES = 256  # in the test
 EVERY = 20  # steps from one measurement to the next
-BACK = (1, 2, 3, 4, 5)  # how far the head is made to look
-FIRST_LOSSES = 5  # kept of each run, so that a test can repeat its beginning
-
-KINDS = ("learned", "pinned")
-SEEDS = range(5)
-RUNS = [{"kind": kind, "seed": seed} for kind in KINDS for seed in SEEDS]
+RUNS = [{"kind": kind, "seed": seed} for kind in ("learned", "pinned") for seed in range(5)]
 
 
 def draw(
     count: int, generator: Generator, *, length: int = LENGTH, periods: tuple[int, int] = PERIODS
 ) -> tuple[Tensor, Tensor]:
-    """Draw loops.
-
-    Args:
-        count: number of sequences.
-        generator: the source of random numbers.
-        length: of each sequence, L.
-        periods: the shortest loop and the longest.
-
-    Returns:
-        tokens (count, L), and the length of each one's loop, (count, 1).
-    """
+    """Sequences (count, L), each a loop as long as ``periods`` allow, and the length of each one's loop, (count, 1)."""
     shortest, longest = periods
     period = torch.randint(shortest, longest + 1, (count, 1), generator=generator)
     symbols = torch.rand(count, SYMBOLS, generator=generator).argsort(dim=-1)  # each row in an order of its own
@@ -57,8 +40,8 @@ def make() -> Transformer:
     return Transformer(SYMBOLS, WIDTH, HEADS, 2, LENGTH, feed_forward=None, tied=False, embed_std=1.0)
 
 
-def silence(heads: int | list[int], length: int) -> Tensor:
-    """A mask (1, H, L, L) under which one head, or each of some, sees nothing, and the others what they like."""
+def silence(heads: list[int], length: int) -> Tensor:
+    """A mask (1, H, L, L) under which some heads see nothing, and the others what they like."""
     mask = torch.ones(1, HEADS, length, length, dtype=torch.bool)
     mask[:, heads] = False
     return mask
@@ -79,16 +62,12 @@ def bar(length: int) -> Tensor:
 
 
 def learn(
-    settings: dict, device: torch.device, steps: int | None = None, measured: tuple | None = None
+    settings: dict, device: torch.device, steps: int = STEPS, measured: tuple | None = None
 ) -> tuple[Transformer, list[float], list[dict]]:
     """Train a model on the next token, in double precision, so that all processors come to the same.
 
-    Args:
-        settings: one of ``RUNS``, or of :mod:`attention.course.experiments.plans`. A ``"pinned"`` model has a head
-            that looks one back from the start, a ``"barred"`` one a first block that cannot look one back.
-        device: where to train it.
-        steps: how many; ``STEPS`` when not given.
-        measured: tokens and periods on which :func:`measure` looks at it every 20 steps, from 0 to the end.
+    A ``"pinned"`` model has a head that looks one back from the start, a ``"barred"`` one a first block that cannot
+    look one back. :func:`measure` looks at the tokens and periods ``measured`` every 20 steps, from 0 to the end.
 
     Returns:
         the model, the loss of each step, and what was measured.
@@ -96,23 +75,18 @@ def learn(
     torch.manual_seed(settings["seed"])
     model = make().double().to(device)
     generator = torch.Generator().manual_seed(settings["seed"])
-    optimizer = torch.optim.Adam(model.parameters(), RATE, betas=(0.9, 0.99))
-    masks = {
-        "pinned": {0: pin([0], 1, LENGTH).to(device)},
-        "barred": {0: bar(LENGTH).to(device)},
-    }.get(settings["kind"])
-    losses, history = [], []
-    steps = STEPS if steps is None else steps
-    for step in range(steps):
+    of_first = {"pinned": pin([0], 1, LENGTH), "barred": bar(LENGTH)}.get(settings["kind"])
+    masks = None if of_first is None else {0: of_first.to(device)}
+    history = []
+
+    def loss_of(step: int) -> Tensor:
         if measured and step % EVERY == 0:
             history.append({"step": step, **measure(model, *measured, masks)})
         tokens, period = (tensor.to(device) for tensor in draw(BATCH, generator))
         logits = model(tokens, attn_masks=masks)  # (B, L, V)
-        loss = cross_entropy(logits.flatten(0, 1), ahead(tokens, period).flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
+        return cross_entropy(logits.flatten(0, 1), ahead(tokens, period).flatten())
+
+    losses = descend(torch.optim.Adam(model.parameters(), RATE, betas=(0.9, 0.99)), loss_of, steps)
     if measured:
         history.append({"step": steps, **measure(model, *measured, masks)})
     return model, losses, history
@@ -139,9 +113,7 @@ def loss_and_share(logits: Tensor, tokens: Tensor, period: Tensor) -> tuple[floa
 def one_back(weights: Tensor, period: Tensor) -> list[float]:
     """Each head's mean weight on the token before, in the first time round, where the second block needs it.
 
-    Args:
-        weights: (N, H, L, L), of the first block.
-        period: (N, 1).
+    The first block's weights are (N, H, L, L), the loops' lengths (N, 1).
     """
     before = weights.diagonal(-1, dim1=-2, dim2=-1)  # (N, H, L − 1), for the queries 1, 2, …
     first = torch.arange(1, weights.size(-1), device=weights.device) < period  # (N, L − 1)
@@ -151,9 +123,7 @@ def one_back(weights: Tensor, period: Tensor) -> list[float]:
 def induction(weights: Tensor, period: Tensor) -> list[float]:
     """Each head's mean weight on what followed the present token before, from the second time round.
 
-    Args:
-        weights: (N, H, L, L), of the second block.
-        period: (N, 1).
+    The second block's weights are (N, H, L, L), the loops' lengths (N, 1).
     """
     places = torch.arange(weights.size(-1), device=weights.device)
     steps_on = places - places[:, None]  # (L, L), key − query
@@ -172,37 +142,12 @@ def measure(model: Transformer, tokens: Tensor, period: Tensor, masks: dict[int,
 
 
 @torch.no_grad()
-def without(model: Transformer, tokens: Tensor, head: int, role: str) -> Tensor:
-    """The logits (N, L, V) of a model whose second block can't see a head of the first in one of its three roles.
-
-    Args:
-        model: the model, of two blocks.
-        tokens: (N, L).
-        head: of the first block.
-        role: ``"query"``, ``"key"`` or ``"value"``.
-    """
-    mask = silence(head, tokens.size(1)).to(tokens.device)
-    first, second = model.blocks
-    x = model.embed(tokens)  # (N, L, E)
-    lacking, _ = first(x, mask, is_causal=True)
-    x, _ = first(x, is_causal=True)
-    read = {"query": x, "key": x, "value": x} | {role: lacking}
-    added, _ = second.attend(**{name: second.before_attend(each) for name, each in read.items()}, is_causal=True)
-    return model.unembed(x + added)
-
-
-@torch.no_grad()
 def averaged(model: Transformer, tokens: Tensor, places: Tensor, number: int, head: int) -> Tensor:
-    """The logits (N, L, V) of a model one of whose heads adds everywhere what it adds on average (mean ablation).
+    """The logits (N, L, V) of a model one of whose heads adds what it adds on average (mean ablation).
 
-    Args:
-        model: the model.
-        tokens: (N, L).
-        places: bool (N, L), over which the average is taken.
-        number: of the block.
-        head: of that block.
+    The head is one of block ``number``; the average is taken over ``places``, bool (N, L).
     """
-    mask = silence(head, tokens.size(1)).to(tokens.device)
+    mask = silence([head], tokens.size(1)).to(tokens.device)
     x = model.embed(tokens)  # (N, L, E)
     for current, block in enumerate(model.blocks):
         before = x
@@ -213,86 +158,47 @@ def averaged(model: Transformer, tokens: Tensor, places: Tensor, number: int, he
     return model.unembed(x)
 
 
-@torch.no_grad()
-def steer(model: Transformer, tokens: Tensor, period: Tensor, heads: list[int], back: int) -> float:
-    """The share of places, from the second time round, at which the model says the token ``back`` ahead.
-
-    Args:
-        model: the model.
-        tokens: (N, L).
-        period: (N, 1).
-        heads: the first block's heads that are made to look ``back``.
-        back: how far.
-    """
-    mask = pin(heads, back, tokens.size(1)).to(tokens.device)
-    said = model(tokens, attn_masks={0: mask}).argmax(dim=-1)  # (N, L)
-    return (said == ahead(tokens, period, back))[copied(tokens, period)].double().mean().item()
+def test_texts(device: torch.device) -> tuple[Tensor, Tensor]:
+    """The sequences of the test, and the length of each one's loop."""
+    tokens, period = draw(SEQUENCES, torch.Generator().manual_seed(1))
+    return tokens.to(device), period.to(device)
 
 
-@torch.no_grad()
-def prove(model: Transformer, tokens: Tensor, period: Tensor) -> dict:
-    """What each head is for.
+def examine(settings: dict, device: torch.device, steps: int | None = None) -> dict:
+    """One of ``RUNS``.
 
     Returns:
-        ``back`` and ``copy``, the heads of the first and of the second block with the highest scores; ``silenced``,
-        the loss without each head, by block; ``averaged`` and ``averaged_copied``, likewise, with what each head adds
-        on average in its place, over all places and over the copied ones; ``both_silenced``, the loss without the
-        heads of each block; ``without``, the loss if the second block can't see the head ``back`` in its queries, keys
-        or values; ``steered`` and ``both_steered``, the shares of :func:`steer` for each of ``BACK``.
+        the first ``losses``, and ``history``, what :func:`measure` found by step. But for the pinned models also the
+        loss with each head ``silenced``, by block; ``averaged`` and ``averaged_copied``, likewise, with what each head
+        adds on average in its place, over all places and over the copied ones; ``both_silenced``, by block.
     """
-    scores = measure(model, tokens, period)
-    back = max(range(HEADS), key=lambda head: scores["one_back"][head])
-    copy = max(range(HEADS), key=lambda head: scores["induction"][head])
+    tokens, period = test_texts(device)
+    model, losses, history = learn(settings, device, STEPS if steps is None else steps, (tokens, period))
+    found = {"losses": losses[:FIRST_LOSSES], "history": history}
+    if settings["kind"] == "pinned":  # it can't do without its mask
+        return found
 
-    def loss(logits: Tensor) -> float:
-        return loss_and_share(logits, tokens, period)[0]
+    @torch.no_grad()
+    def without(block: int, heads: list[int]) -> float:
+        mask = silence(heads, tokens.size(1)).to(device)
+        return loss_and_share(model(tokens, attn_masks={block: mask}), tokens, period)[0]
 
     def by_mean(places: Tensor) -> list[list[float]]:
-        return [[loss(averaged(model, tokens, places, block, head)) for head in range(HEADS)] for block in range(2)]
+        logits = [[averaged(model, tokens, places, block, head) for head in range(HEADS)] for block in range(2)]
+        return [[loss_and_share(each, tokens, period)[0] for each in of_block] for of_block in logits]
 
-    masks = [silence(head, tokens.size(1)).to(tokens.device) for head in range(HEADS)]
-    both = silence([0, 1], tokens.size(1)).to(tokens.device)
-    return {
-        "back": back,
-        "copy": copy,
-        "silenced": [[loss(model(tokens, attn_masks={block: mask})) for mask in masks] for block in range(2)],
+    return found | {
+        "silenced": [[without(block, [head]) for head in range(HEADS)] for block in range(2)],
         "averaged": by_mean(torch.ones_like(tokens, dtype=torch.bool)),
         "averaged_copied": by_mean(copied(tokens, period)),
-        "both_silenced": [loss(model(tokens, attn_masks={block: both})) for block in range(2)],
-        "without": {role: loss(without(model, tokens, back, role)) for role in ("query", "key", "value")},
-        "steered": [steer(model, tokens, period, [back], by) for by in BACK],
-        "both_steered": [steer(model, tokens, period, [0, 1], by) for by in BACK],
+        "both_silenced": [without(block, [0, 1]) for block in range(2)],
     }
 
 
 def published() -> dict:
-    """The runs that come with the package.
-
-    Returns:
-        ``runs``: of each its settings, its first ``losses``, its ``history``, a list of what :func:`measure` found,
-        and, but for the pinned models, what :func:`prove` found; ``session``: where they ran, for how many seconds.
-    """
+    """The stored ``runs``: of each its settings, and what :func:`examine` returned."""
     return stored("induction")
 
 
-def run(device: torch.device) -> dict:
-    """All runs, one after another, saying what comes out; returns what :func:`published` does."""
-    start = time.monotonic()
-    tokens, period = (tensor.to(device) for tensor in draw(SEQUENCES, torch.Generator().manual_seed(1)))
-    found = []
-    for settings in RUNS:
-        model, losses, history = learn(settings, device, measured=(tokens, period))
-        result = {"losses": losses[:FIRST_LOSSES], "history": history}
-        if settings["kind"] != "pinned":  # that one can't do without its mask
-            result |= prove(model, tokens, period)
-        found.append(settings | result)
-        print(settings, {name: part for name, part in result.items() if name != "history"}, history[-1], flush=True)
-    return {"runs": found, "session": session(device, start)}
-
-
-def main(arguments: list[str] | None = None) -> None:
-    command("attention.course.experiments.induction", __doc__, "induction.pt", run, arguments)
-
-
 if __name__ == "__main__":
-    main()
+    command("induction", __doc__, RUNS, examine)

@@ -13,24 +13,19 @@ import torch
 from torch import Tensor
 
 from attention.course.experiments import induction
-from attention.course.experiments.runs import command, one_by_one, stored
+from attention.course.experiments.runs import FIRST_LOSSES, command, stored
 from attention.transformer import Transformer
 
 STEPS = {"learned": 300, "barred": 600}
-SEEDS = {"learned": range(32), "barred": range(8)}
-RUNS = [{"kind": kind, "seed": seed} for kind in STEPS for seed in SEEDS[kind]]
-FIRST_LOSSES = 5  # kept of each run, so that a test can repeat its beginning
+RUNS = [{"kind": kind, "seed": seed} for kind, starts in (("learned", 32), ("barred", 8)) for seed in range(starts)]
 
 
 @torch.no_grad()
 def without(model: Transformer, tokens: Tensor, role: str | None, attn_mask: Tensor | None = None) -> Tensor:
     """The logits (N, L, V) of a model whose second block sees the first block's heads in all but one of its roles.
 
-    Args:
-        model: the model, of two blocks.
-        tokens: (N, L).
-        role: ``"query"``, ``"key"`` or ``"value"``; None leaves the model whole.
-        attn_mask: of the first block, as it was trained.
+    The role is ``"query"``, ``"key"`` or ``"value"``; None leaves the model whole. The mask is the first block's, as it
+    was trained.
     """
     first, second = model.blocks
     embedded = model.embed(tokens)  # (N, L, E), which is what there would be without the first block's heads
@@ -42,40 +37,29 @@ def without(model: Transformer, tokens: Tensor, role: str | None, attn_mask: Ten
     return model.unembed(x + added)
 
 
-def run(device: torch.device) -> dict:
-    """All runs, one after another, saying what comes out; returns what :func:`published` does."""
-    test = induction.draw(induction.SEQUENCES, torch.Generator().manual_seed(1))
-    tokens, period = (tensor.to(device) for tensor in test)
+def examine(settings: dict, device: torch.device, steps: int | None = None) -> dict:
+    """One of ``RUNS``.
 
-    def one(settings: dict) -> dict:
-        model, losses, _ = induction.learn(settings, device, STEPS[settings["kind"]])
-        mask = induction.bar(induction.LENGTH).to(device) if settings["kind"] == "barred" else None
-        found: dict = {"losses": losses[:FIRST_LOSSES], "without": {}}
-        for role in (None, "query", "key", "value"):
-            loss, right = induction.loss_and_share(without(model, tokens, role, mask), tokens, period)
-            if role is None:
-                found |= {"loss": loss, "right": right}
-            else:
-                found["without"][role] = loss
-        return found
-
-    return one_by_one(RUNS, one, device)
+    Returns:
+        the first ``losses``; the ``loss`` and the share of ``right`` answers where the next token can be known; and
+        ``without``, the loss if the second block can't see the first block's heads in its queries, keys or values.
+    """
+    tokens, period = induction.test_texts(device)
+    model, losses, _ = induction.learn(settings, device, STEPS[settings["kind"]] if steps is None else steps)
+    mask = induction.bar(induction.LENGTH).to(device) if settings["kind"] == "barred" else None
+    found = {
+        role: induction.loss_and_share(without(model, tokens, role, mask), tokens, period)
+        for role in (None, "query", "key", "value")
+    }
+    loss, right = found.pop(None)
+    missing = {role: loss for role, (loss, _) in found.items()}
+    return {"losses": losses[:FIRST_LOSSES], "without": missing, "loss": loss, "right": right}
 
 
 def published() -> dict:
-    """The runs that come with the package.
-
-    Returns:
-        ``runs``: of each its settings, its first ``losses``, its ``loss`` and the share of ``right`` answers where the
-        next token can be known, and ``without``, the loss if the second block can't see the first block's heads in its
-        queries, keys or values; ``session``: where they ran, for how many seconds.
-    """
+    """The stored ``runs``: of each its settings, and what :func:`examine` returned."""
     return stored("plans")
 
 
-def main(arguments: list[str] | None = None) -> None:
-    command("attention.course.experiments.plans", __doc__, "plans.pt", run, arguments)
-
-
 if __name__ == "__main__":
-    main()
+    command("plans", __doc__, RUNS, examine)

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from attention.course.experiments.runs import command, one_by_one, stored
+from attention.course.experiments.runs import FIRST_LOSSES, command, stored
 from attention.masks import window_mask
 from attention.modules import MultiHeadAttention
 from attention.positions import alibi_bias, rotate_heads, sinusoidal_positions
@@ -26,7 +26,6 @@ COUNTED = 16  # letters at the end of a test sequence
 SEQUENCES = 200  # in the test, of each length
 WIDTH, HEADS, LAYERS = 32, 4, 2
 BATCH, STEPS, RATE = 16, 600, 0.005
-FIRST_LOSSES = 5  # kept of each run, so that a test can repeat its beginning
 UNASKED = -100  # the answer where there is no question
 
 KINDS = ("none", "learned", "learned, moved", "sinusoidal", "rotary", "ALiBi")
@@ -157,13 +156,8 @@ def right(
 ) -> float:
     """The share of right answers at the end of sequences of this length.
 
-    Args:
-        model: the reader.
-        task: a key of ``TASKS``.
-        length: of each sequence.
-        stretch: by how much positions are pressed together, for rotary positions (Chen et al., 2023).
-        window: as in :meth:`Reader.forward`.
-        options: as there, for each attention layer.
+    Positions may be pressed together by ``stretch`` (Chen et al., 2023); ``window`` and ``options`` are as in
+    :meth:`Reader.forward`.
     """
     device = model.name.weight.device
     letters = torch.randint(LETTERS, (SEQUENCES, length), generator=torch.Generator().manual_seed(length)).to(device)
@@ -186,17 +180,14 @@ def test(model: Reader, task: str) -> dict[str, list[float]]:
     }
     if model.kind == "rotary":
         shares["interpolated"] = [right(model, task, length, stretch=length / LENGTH) for length in LENGTHS]
-        shares["NTK-aware"] = [_with_larger_base(model, task, length) for length in LENGTHS]
+        shares["NTK-aware"] = [with_larger_base(model, task, length) for length in LENGTHS]
     return shares
 
 
-def larger_base(stretch: float, dim: int, base: float = 10000.0) -> float:
-    """The base that makes the longest wavelength of a head ``stretch`` times as long and leaves the shortest alone."""
-    return base * stretch ** (dim / (dim - 2))
-
-
-def _with_larger_base(model: Reader, task: str, length: int) -> float:
-    base = larger_base(length / LENGTH, WIDTH // HEADS)
+def with_larger_base(model: Reader, task: str, length: int) -> float:
+    """As :func:`right`, with the longest wave of a head stretched as the text is, and the shortest left alone."""
+    dim = WIDTH // HEADS
+    base = 10000.0 * (length / LENGTH) ** (dim / (dim - 2))
     for block in model.blocks:
         block.attend.process_heads = partial(rotate_heads, base=base)
     share = right(model, task, length)
@@ -205,29 +196,16 @@ def _with_larger_base(model: Reader, task: str, length: int) -> float:
     return share
 
 
-def published() -> dict:
-    """The runs that come with the package.
+def examine(settings: dict, device: torch.device, steps: int | None = None) -> dict:
+    """One of ``RUNS``: its first ``losses``, its last ``loss``, and what :func:`test` found."""
+    model, losses = learn(settings, device, steps)
+    return {"losses": losses[:FIRST_LOSSES], "loss": losses[-1], **test(model, settings["task"])}
 
-    Returns:
-        ``runs``: of each its settings, its first ``losses``, its last ``loss``, and what :func:`test` found;
-        ``session``: where they ran, for how many seconds.
-    """
+
+def published() -> dict:
+    """The stored ``runs``: of each its settings, and what :func:`examine` returned."""
     return stored("positions")
 
 
-def run(device: torch.device) -> dict:
-    """All runs, one after another, saying what comes out; returns what :func:`published` does."""
-
-    def one(settings: dict) -> dict:
-        model, losses = learn(settings, device)
-        return {"losses": losses[:FIRST_LOSSES], "loss": losses[-1], **test(model, settings["task"])}
-
-    return one_by_one(RUNS, one, device)
-
-
-def main(arguments: list[str] | None = None) -> None:
-    command("attention.course.experiments.positions", __doc__, "positions.pt", run, arguments)
-
-
 if __name__ == "__main__":
-    main()
+    command("positions", __doc__, RUNS, examine)

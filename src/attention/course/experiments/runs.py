@@ -1,104 +1,80 @@
-"""A run that lasts for minutes or hours: the command that makes it, and a file that is whole at every moment."""
+"""What the experiments share: steps of a training, the command that makes all runs, and the file that keeps them.
+
+An experiment has ``RUNS``, the settings of each run; ``examine``, from a run's settings, a device and a number of steps
+(all when not given) to what came out; and ``published``, the runs that come with the package.
+"""
 
 import argparse
-import os
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
+from torch import Tensor
+from torch.optim import Optimizer
 
 from attention.devices import checked_device, default_device
 
-
-def save(path: str | os.PathLike, run: dict) -> None:
-    """Write a run beside its file, then put it in its place, so that whoever is killed leaves the old file or the new.
-
-    Args:
-        path: the file.
-        run: numbers, strings and tensors, in lists and dictionaries.
-    """
-    path = Path(path)
-    part = path.with_name(path.name + ".part")
-    with part.open("wb") as file:
-        torch.save(run, file)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+FIRST_LOSSES = 5  # kept of each run, so that a test can repeat its beginning
 
 
-def load(path: str | os.PathLike) -> dict:
-    """Read a run.
-
-    Args:
-        path: a file that :func:`save` wrote; nothing in it is executed.
-
-    Returns:
-        the run, its tensors on the CPU.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: the file is damaged or holds something else. It is left as it is.
-    """
-    with Path(path).open("rb") as file:
-        try:
-            return torch.load(file, map_location="cpu", weights_only=True)
-        except Exception as error:  # a damaged file fails in a dozen ways
-            raise ValueError(f"{path} is cut off or no run at all; it was left as it is: move it away") from error
+def descend(
+    optimizer: Optimizer,
+    loss_of: Callable[[int], Tensor],
+    steps: int,
+    schedule: torch.optim.lr_scheduler.LRScheduler | None = None,
+) -> list[float]:
+    """Take so many steps down the loss that ``loss_of`` makes of a step's number; the loss of each step."""
+    losses = []
+    for step in range(steps):
+        loss = loss_of(step)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        if schedule:
+            schedule.step()
+        losses.append(loss.item())
+    return losses
 
 
 def stored(name: str) -> dict:
-    """Read a run that comes with the package, by the name of its file."""
-    return load(Path(__file__).parent / "stored" / f"{name}.pt")
-
-
-def session(device: torch.device, start: float) -> dict:
-    """Where a run was computed, and for how many seconds since ``start``, a time of ``time.monotonic``."""
-    where = {"device": device.type, "processor": platform.machine(), "torch": str(torch.__version__)}
-    return where | {"threads": torch.get_num_threads(), "seconds": time.monotonic() - start}
-
-
-def one_by_one(settings: Sequence[dict], one: Callable[[dict], dict], device: torch.device) -> dict:
-    """Make several runs, and say after each what came out.
-
-    Args:
-        settings: of each run.
-        one: from the settings of a run to what came out.
-        device: where they run.
+    """Read the runs of an experiment that come with the package, by its name.
 
     Returns:
         ``runs``: of each its settings and what came out; ``session``: where they ran, for how many seconds.
     """
-    start = time.monotonic()
-    runs = []
-    for chosen in settings:
-        found = one(chosen)
-        runs.append(chosen | found)
-        print(chosen, found, flush=True)
-    return {"runs": runs, "session": session(device, start)}
+    return torch.load(Path(__file__).parent / "stored" / f"{name}.pt", map_location="cpu", weights_only=True)
 
 
-def command(module: str, description: str, output: str, run: Callable, arguments: list[str] | None) -> None:
-    """The command line of an experiment in float64: which device computes it, and which file keeps it.
+def command(
+    name: str,
+    description: str,
+    runs: list[dict],
+    examine: Callable[[dict, torch.device], dict],
+    arguments: list[str] | None = None,
+) -> None:
+    """The command line of an experiment: make its runs one by one, and write the file anew after each.
 
-    Args:
-        module: the experiment's, for the line that says how it is used.
-        description: what it does.
-        output: the file's name, where none is given.
-        run: from a device to what is to be kept.
-        arguments: of the command line; the program's own when None.
+    ``examine`` makes of a run's settings and a device what came out; ``arguments`` are the program's own when None.
     """
-    parser = argparse.ArgumentParser(usage=f"python -m {module} [options]", description=description)
-    parser.add_argument("--output", type=Path, default=Path(output), help="the file to write")
+    usage = f"python -m attention.course.experiments.{name} [options]"
+    parser = argparse.ArgumentParser(usage=usage, description=description)
+    parser.add_argument("--output", type=Path, default=Path(f"{name}.pt"), help="the file to write")
     parser.add_argument("--device", help="cpu, cuda, cuda:1; the fastest at hand when not given")
     options = parser.parse_args(arguments)
+    device = default_device(torch.float64)
+    found: dict = {"runs": []}
     try:
         if options.device:
             device = checked_device("--device", options.device, torch.float64)
-        else:
-            device = default_device(torch.float64)
-        save(options.output, {})  # what can not be written is said before minutes are spent
-    except (ValueError, OSError) as error:
+        torch.save(found, options.output)  # what can not be written is said before minutes are spent
+    except (ValueError, OSError, RuntimeError) as error:
         parser.error(str(error))
-    save(options.output, run(device))
+    where = {"device": device.type, "processor": platform.machine(), "torch": str(torch.__version__)}
+    start = time.monotonic()
+    for number, settings in enumerate(runs, start=1):
+        found["runs"].append(settings | examine(settings, device))
+        found["session"] = where | {"threads": torch.get_num_threads(), "seconds": time.monotonic() - start}
+        torch.save(found, options.output)
+        print(f"{number} of {len(runs)}: {settings}", flush=True)

@@ -1,214 +1,150 @@
 """Chapter 10's translators over three seeds: ``python -m attention.course.experiments.sequence_to_sequence --help``.
 
 Two tasks. *Dictionaries* such as ``c7 a2 b9`` are to be read and answered with ``297``: with additive attention or with
-the encoder's last state alone, and with an encoder that reads in one direction or in both. *Dates* are to be rewritten:
-with additive or with dot-product attention, and with a mask over the padding or without one.
+the encoder's last state alone, and with an encoder that reads in one direction or in both. *Dates* are to be rewritten,
+with a mask over the padding or without one.
 
 All runs together take some minutes on one processor core.
 """
 
 import string
-import time
+from functools import cache
+from itertools import islice
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import pad
 
-from attention.contexts import DotProductAttention, LastState
+from attention.contexts import LastState
 from attention.course.data import Vocabulary, draw_dates, draw_dictionary
-from attention.course.experiments.runs import command, session, stored
+from attention.course.experiments.runs import FIRST_LOSSES, command, stored
 from attention.course.training import exact_matches, train
 from attention.modules import AdditiveAttention
 from attention.seq2seq import Decoder, Encoder, Translator
 
-SEEDS = range(3)
 SIZES = range(2, 9)  # of the dictionaries on which a translator is tested
 EXTRA = (0, 20, 60)  # columns of padding added to the batch of dates on which a translator is tested
-FIRST_LOSSES = 5  # kept of each run, so that a test can repeat its beginning
 HIDDEN = 64
-
-ATTENTIONS = {
-    "last state": LastState,
-    "additive": lambda: AdditiveAttention(query_dim=HIDDEN, key_dim=HIDDEN, hidden_dim=HIDDEN // 2),
-    "dot product": DotProductAttention,
-}
 DICTIONARIES = [
     {"attention": attention, "bidirectional": bidirectional, "steps": steps, "seed": seed}
     for steps in (120, 480)
     for attention in ("last state", "additive")
     for bidirectional in (False, True)
-    for seed in SEEDS
+    for seed in range(3)
 ]
 DATES = [
-    {"attention": attention, "masked": masked, "steps": steps, "seed": seed}
-    for attention, masked, steps in (
-        ("additive", True, 200),
-        ("additive", False, 200),
-        ("dot product", True, 200),
-        ("dot product", True, 300),
-    )
-    for seed in SEEDS
+    {"attention": "additive", "masked": masked, "steps": 200, "seed": seed}
+    for masked in (True, False)
+    for seed in range(3)
 ]
+RUNS = [{"task": "dictionaries"} | run for run in DICTIONARIES] + [{"task": "dates"} | run for run in DATES]
 
 
-class Unmasked(nn.Module):
+class Unmasked(AdditiveAttention):
     """An attention that ignores its mask, so that padding may be attended to."""
 
-    def __init__(self, attention: nn.Module) -> None:
-        super().__init__()
-        self.attention = attention
-
     def forward(self, query: Tensor, key: Tensor, value: Tensor, attn_mask=None) -> tuple[Tensor, Tensor]:
-        return self.attention(query, key, value)
+        return super().forward(query, key, value)
 
 
-class Dictionaries:
-    """The task of the dictionaries: four thousand to train on, 200 of each size to test on.
+class Task:
+    """Pairs of a text and its answer as ids, the characters that it ``reads``, and those that it ``writes``."""
 
-    Larger ones are harder, and are drawn more often to train on. Few different ones of two entries exist, so most of
-    those in the test were trained on too.
+    def __init__(self, reads: str, writes: str, pairs: list[tuple[str, str]], device: torch.device) -> None:
+        self.characters, self.digits, self.device = Vocabulary(reads), Vocabulary(writes), device
+        self.pairs = self.encode(pairs)
 
-    Args:
-        device: where the numbers lie.
-    """
-
-    def __init__(self, device: torch.device) -> None:
-        self.device = device
-        self.letters, self.digits = Vocabulary("abcdefgh0123456789 "), Vocabulary("0123456789")
-        generator = torch.Generator().manual_seed(1)
-        sizes = torch.randint(1, 9, (4000, 2), generator=generator).amax(dim=1).tolist()  # larger ones more often
-        self.source, self.lengths, self.target = self._encode(
-            [draw_dictionary(size, generator=generator) for size in sizes]
-        )
-
-    def begin(self, settings: dict) -> tuple[Translator, dict]:
-        """A translator before its first step, and how it is to be trained."""
-        torch.manual_seed(settings["seed"])
-        encoder = Encoder(len(self.letters), HIDDEN, bidirectional=settings["bidirectional"])
-        decoder = Decoder(len(self.digits), HIDDEN, attention=ATTENTIONS[settings["attention"]]())
-        return Translator(encoder, decoder), {"batch_size": 32, "learning_rate": 0.015}
-
-    def test(self, model: Translator) -> dict[str, list[float]]:
-        """The shares of ``digits`` and of whole ``answers`` that are right, by size."""
-        digits, answers = [], []
-        for size in SIZES:
-            generator = torch.Generator().manual_seed(size)
-            source, lengths, target = self._encode([draw_dictionary(size, generator=generator) for _ in range(200)])
-            ids, _ = model.translate(source, lengths, max_steps=size + 1)
-            ids = pad(ids, (0, size + 1 - ids.size(1)))
-            is_right = (ids == target)[:, :size]
-            digits.append(is_right.double().mean().item())
-            answers.append(is_right.all(dim=1).double().mean().item())
-        return {"digits": digits, "answers": answers}
-
-    def _encode(self, entries: list[tuple[str, str]]) -> tuple[Tensor, Tensor, Tensor]:
-        source, lengths = self.letters.encode([text for text, _ in entries], self.device)
-        target, _ = self.digits.encode([answer for _, answer in entries], self.device)
-        return source, lengths, target
+    def encode(self, pairs: list[tuple[str, str]]) -> tuple[Tensor, Tensor, Tensor]:
+        """Source, lengths and target of some pairs."""
+        source, lengths = self.characters.encode([text for text, _ in pairs], self.device)
+        return source, lengths, self.digits.encode([answer for _, answer in pairs], self.device)[0]
 
 
-class Dates:
-    """The task of the dates: ten thousand to train on, a thousand others to test on.
-
-    Args:
-        device: where the numbers lie.
-    """
-
-    def __init__(self, device: torch.device) -> None:
-        pairs = draw_dates(11_000, generator=torch.Generator().manual_seed(0))
-        self.characters = Vocabulary(string.ascii_letters + string.digits + " ,./")
-        self.digits = Vocabulary(string.digits + "-")
-        source, lengths = self.characters.encode([text for text, _ in pairs], device)
-        target, _ = self.digits.encode([iso for _, iso in pairs], device)
-        self.source, self.lengths, self.target = source[:10_000], lengths[:10_000], target[:10_000]
-        self.held = source[10_000:], lengths[10_000:], target[10_000:]
-
-    def begin(self, settings: dict) -> tuple[Translator, dict]:
-        """A translator before its first step, and how it is to be trained."""
-        torch.manual_seed(settings["seed"])
-        attention = ATTENTIONS[settings["attention"]]()
-        if not settings["masked"]:
-            attention = Unmasked(attention)
-        encoder = Encoder(len(self.characters), HIDDEN, bidirectional=True)
-        decoder = Decoder(len(self.digits), HIDDEN, attention=attention)
-        return Translator(encoder, decoder), {"batch_size": 64, "learning_rate": 0.01}
-
-    @torch.no_grad()
-    def test(self, model: Translator) -> dict[str, float | list[float]]:
-        """The share that is ``right`` of a thousand dates.
-
-        Of the first 250, by how much padding is added to the batch: the share that is right, ``right_wider``, and the
-        mean weight on padding, ``on_padding``.
-        """
-        right_wider, on_padding = [], []
-        source, lengths, target = (tensor[:250] for tensor in self.held)
-        for extra in EXTRA:
-            wider = pad(source, (0, extra))
-            right_wider.append(exact_matches(model, wider, lengths, target).double().mean().item())
-            _, weights = model(wider, target, lengths)
-            is_padding = torch.arange(wider.size(1), device=wider.device) >= lengths[:, None]
-            on_padding.append((weights * is_padding[:, None]).sum(dim=2).mean().item())
-        right = exact_matches(model, *self.held).double().mean().item()
-        return {"right": right, "right_wider": right_wider, "on_padding": on_padding}
+@cache
+def dictionaries(device: torch.device) -> Task:
+    """Four thousand to train on; larger ones are harder, and are drawn more often."""
+    generator = torch.Generator().manual_seed(1)
+    sizes = torch.randint(1, 9, (4000, 2), generator=generator).amax(dim=1).tolist()
+    pairs = [draw_dictionary(size, generator=generator) for size in sizes]
+    return Task("abcdefgh0123456789 ", string.digits, pairs, device)
 
 
-TASKS = {"dictionaries": (Dictionaries, DICTIONARIES), "dates": (Dates, DATES)}
+@cache
+def dates(device: torch.device) -> Task:
+    """Ten thousand to train on, and a thousand others."""
+    pairs = draw_dates(11_000, generator=torch.Generator().manual_seed(0))
+    return Task(string.ascii_letters + string.digits + " ,./", string.digits + "-", pairs, device)
 
 
-def learn(task: Dictionaries | Dates, settings: dict, steps: int | None = None) -> tuple[Translator, list[float]]:
+def learn(settings: dict, device: torch.device, steps: int | None = None) -> tuple[Translator, list[float]]:
     """Train a translator, in double precision, so that all processors come to the same.
 
-    Args:
-        task: the data.
-        settings: one of ``DICTIONARIES`` or ``DATES``.
-        steps: after how many of the run's steps to stop; after all when not given.
-
     Returns:
-        the translator, ready to be asked, and the loss of each step.
+        the translator, and the loss of each of the run's steps, or of the first ``steps``.
     """
-    model, options = task.begin(settings)
-    model = model.to(task.source.device, torch.float64)
-    lessons = train(
-        model,
-        task.source,
-        task.lengths,
-        task.target,
-        steps=settings["steps"],
-        generator=torch.Generator().manual_seed(settings["seed"]),
-        **options,
-    )
-    losses = [loss for _, loss in zip(range(steps or settings["steps"]), lessons, strict=False)]
-    return model.eval(), losses
+    torch.manual_seed(settings["seed"])
+    if settings["task"] == "dictionaries":
+        task, options = dictionaries(device), {"batch_size": 32, "learning_rate": 0.015}
+        encoder = Encoder(len(task.characters), HIDDEN, bidirectional=settings["bidirectional"])
+        is_last = settings["attention"] == "last state"
+        attention = LastState() if is_last else AdditiveAttention(HIDDEN, HIDDEN, HIDDEN // 2)
+    else:
+        task, options = dates(device), {"batch_size": 64, "learning_rate": 0.01}
+        attention = (AdditiveAttention if settings["masked"] else Unmasked)(HIDDEN, HIDDEN, HIDDEN // 2)
+        encoder = Encoder(len(task.characters), HIDDEN, bidirectional=True)
+    decoder = Decoder(len(task.digits), HIDDEN, attention=attention)
+    model = Translator(encoder, decoder).to(device, torch.float64)
+    training = [tensor[:10_000] for tensor in task.pairs]
+    generator = torch.Generator().manual_seed(settings["seed"])
+    losses = train(model, *training, steps=settings["steps"], generator=generator, **options)
+    return model, list(islice(losses, steps))
 
 
-def published() -> dict:
-    """The runs that come with the package.
+def test_dictionaries(model: Translator, task: Task) -> dict[str, list[float]]:
+    """The shares of ``digits`` and of whole ``answers`` that are right, by size, of 200 each.
 
-    Returns:
-        ``dictionaries`` and ``dates``: of each run its settings, its first ``losses``, and what ``test`` of its task
-        found; ``session``: where they ran, for how many seconds.
+    Few different dictionaries of two entries exist, so most of those were trained on too.
     """
-    return stored("sequence_to_sequence")
+    digits, answers = [], []
+    for size in SIZES:
+        generator = torch.Generator().manual_seed(size)
+        source, lengths, target = task.encode([draw_dictionary(size, generator=generator) for _ in range(200)])
+        ids, _ = model.translate(source, lengths, max_steps=size + 1)
+        is_right = (pad(ids, (0, size + 1 - ids.size(1))) == target)[:, :size]
+        digits.append(is_right.double().mean().item())
+        answers.append(is_right.all(dim=1).double().mean().item())
+    return {"digits": digits, "answers": answers}
 
 
-def run(device: torch.device) -> dict:
-    """All runs, one after another, saying what comes out; returns what :func:`published` does."""
-    start = time.monotonic()
-    found = {}
-    for name, (make_task, all_settings) in TASKS.items():
-        task = make_task(device)
-        found[name] = []
-        for settings in all_settings:
-            model, losses = learn(task, settings)
-            result = task.test(model)
-            found[name].append(settings | {"losses": losses[:FIRST_LOSSES]} | result)
-            print(name, settings, result, flush=True)
-    return found | {"session": session(device, start)}
+@torch.no_grad()
+def test_dates(model: Translator, task: Task) -> dict[str, list[float]]:
+    """Of 250 other dates, by how much padding is added: the share ``right_wider``, the mean weight ``on_padding``."""
+    right_wider, on_padding = [], []
+    source, lengths, target = (tensor[10_000:10_250] for tensor in task.pairs)
+    for extra in EXTRA:
+        wider = pad(source, (0, extra))
+        right_wider.append(exact_matches(model, wider, lengths, target).double().mean().item())
+        _, weights = model(wider, target, lengths)
+        is_padding = torch.arange(wider.size(1), device=wider.device) >= lengths[:, None]
+        on_padding.append((weights * is_padding[:, None]).sum(dim=2).mean().item())
+    return {"right_wider": right_wider, "on_padding": on_padding}
 
 
-def main(arguments: list[str] | None = None) -> None:
-    command("attention.course.experiments.sequence_to_sequence", __doc__, "sequence-to-sequence.pt", run, arguments)
+def examine(settings: dict, device: torch.device, steps: int | None = None) -> dict:
+    """One of ``RUNS``: its first ``losses``, and what the test of its task found."""
+    model, losses = learn(settings, device, steps)
+    if settings["task"] == "dictionaries":
+        found = test_dictionaries(model.eval(), dictionaries(device))
+    else:
+        found = test_dates(model.eval(), dates(device))
+    return {"losses": losses[:FIRST_LOSSES], **found}
+
+
+def published() -> dict[str, list[dict]]:
+    """The stored runs of ``dictionaries`` and of ``dates``: of each its settings, and what :func:`examine` returned."""
+    runs = stored("sequence_to_sequence")["runs"]
+    return {task: [run for run in runs if run["task"] == task] for task in ("dictionaries", "dates")}
 
 
 if __name__ == "__main__":
-    main()
+    command("sequence_to_sequence", __doc__, RUNS, examine)

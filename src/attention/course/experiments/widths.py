@@ -8,19 +8,19 @@ All runs together take about six minutes on one processor core.
 
 import torch
 from torch import Tensor
+from torch.nn.functional import mse_loss
 
 from attention.course.experiments.gradient import loss_and_gradient
-from attention.course.experiments.kernel_regression import SPAN, draw, target
-from attention.course.experiments.runs import command, one_by_one, stored
+from attention.course.experiments.kernel_regression import RATE, SPAN, draw, target
+from attention.course.experiments.runs import command, stored
 from attention.regression import NadarayaWatson
 
 POINTS = 400
 STEPS = {"Adam": 3000, "SGD": 1000}
-OPTIMIZERS = {"Adam": lambda w: torch.optim.Adam([w], lr=0.05), "SGD": lambda w: torch.optim.SGD([w], lr=0.5)}
-WAYS = [("Adam", False), ("Adam", True), ("SGD", False)]  # the optimizer, and whether each point is left out
+OPTIMIZERS = {"Adam": lambda w: torch.optim.Adam([w], lr=0.05), "SGD": lambda w: torch.optim.SGD([w], lr=RATE)}
 RUNS = [
     {"optimizer": optimizer, "left_out": left_out, "per_key": per_key, "seed": seed}
-    for optimizer, left_out in WAYS
+    for optimizer, left_out in (("Adam", False), ("Adam", True), ("SGD", False))
     for per_key in (False, True)
     for seed in range(10)
 ]
@@ -34,17 +34,16 @@ def test_error(x: Tensor, y: Tensor, w: Tensor) -> float:
     grid = torch.linspace(0, SPAN, POINTS, dtype=x.dtype, device=x.device)
     kernel = NadarayaWatson(x, y, per_key=w.dim() > 0)
     kernel.w.copy_(w)
-    return torch.nn.functional.mse_loss(kernel(grid), target(grid)).item()
+    return mse_loss(kernel(grid), target(grid)).item()
 
 
-def learn(settings: dict, device: torch.device, steps: int | None = None) -> dict:
-    """Train once, from w = 1: ``losses`` and test ``errors`` after each of MARKS, and the first draw's ``w``."""
+def examine(settings: dict, device: torch.device, steps: int | None = None) -> dict:
+    """One of ``RUNS``, from w = 1: ``losses`` and test ``errors`` after each of MARKS, and the first draw's ``w``."""
     x, y = (points.to(device, torch.float64) for points in draw(POINTS, settings["seed"]))
     w = torch.ones(POINTS if settings["per_key"] else (), dtype=torch.float64, device=device)
     optimizer = OPTIMIZERS[settings["optimizer"]](w)
     losses, errors, kept = [], [], []
-    steps = STEPS[settings["optimizer"]] if steps is None else steps
-    for step in range(steps + 1):
+    for step in range(1 + (STEPS[settings["optimizer"]] if steps is None else steps)):
         loss, w.grad = loss_and_gradient(x, y, w, leave_one_out=settings["left_out"])
         if step in MARKS:
             losses.append(loss.item())
@@ -56,26 +55,11 @@ def learn(settings: dict, device: torch.device, steps: int | None = None) -> dic
     return found | ({"w": torch.stack(kept)} if kept else {})
 
 
-def run(device: torch.device) -> dict:
-    """All runs, one after another; returns what :func:`published` does."""
-    return one_by_one(RUNS, lambda settings: learn(settings, device), device)
-
-
 def published(optimizer: str, *, left_out: bool, per_key: bool) -> list[dict]:
-    """The ten runs of one way to train that come with the package, by seed.
-
-    Returns:
-        of each its settings, its ``losses`` and test ``errors`` after each of MARKS, as far as it went; the first has
-        ``w``, (10,) or (10, 400), after each of SHOWN.
-    """
+    """The ten stored runs of one way to train, by seed: the settings of each, and what :func:`examine` returned."""
     asked = {"optimizer": optimizer, "left_out": left_out, "per_key": per_key}
-    runs = stored("widths")["runs"]
-    return [run for run in runs if asked.items() <= run.items()]
-
-
-def main(arguments: list[str] | None = None) -> None:
-    command("attention.course.experiments.widths", __doc__, "widths.pt", run, arguments)
+    return [run for run in stored("widths")["runs"] if asked.items() <= run.items()]
 
 
 if __name__ == "__main__":
-    main()
+    command("widths", __doc__, RUNS, examine)
