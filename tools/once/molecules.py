@@ -35,5 +35,6 @@ def drawn(line: str) -> dict[str, list]:
 
 
 if __name__ == "__main__":
-    rows = [f"{json.dumps(line)}: {json.dumps(drawn(line))}" for line in [*REACTIONS.values(), *ESTER.values()]]
+    lines = [*REACTIONS.values(), *ESTER.values()]
+    rows = [f"{json.dumps(line)}: {json.dumps(drawn(line), separators=(',', ':'))}" for line in lines]
     FILE.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
