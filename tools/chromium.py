@@ -75,7 +75,7 @@ def main() -> None:
             break
     else:
         sys.exit(f"{fault}\n{_advice()}")
-    if sys.platform == "linux" and not _has_chinese() and (_as_root() is None or not _install(*FONTS)):
+    if sys.platform == "linux" and not has_chinese() and (_as_root() is None or not _install(*FONTS)):
         print("No font has Chinese characters: what is printed with them is not tested.", flush=True)
 
 
@@ -123,7 +123,8 @@ def _apt(*arguments: str) -> bool:
     return subprocess.run(command, check=False).returncode == 0
 
 
-def _has_chinese() -> bool:
+def has_chinese() -> bool:
+    """Whether a font has what the page of errata quotes."""
     return bool(shutil.which("fc-list") and subprocess.check_output(["fc-list", ":lang=zh"]))
 
 
