@@ -11,7 +11,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from tools.editions.edition import site
 from tools.editions.handout import handout, pack, write
 from tools.notebooks import execute
-from tools.notebooks.compare import same
+from tools.notebooks.compare import difference
 
 BOOK = Path(__file__).parents[2] / "book"
 NAMES = [path.relative_to(BOOK).as_posix() for path in execute.NOTEBOOKS]
@@ -96,7 +96,7 @@ def test_it_runs_to_its_end_and_its_exercises_wait(folder):
     path = folder / "02-scores.ipynb"
     before = printed(read(path))
     execute.run(path)
-    assert same(before, printed(read(path)))
+    assert difference(before, printed(read(path))) == ""
     assert before.count("not attempted yet") == 1
 
 
