@@ -60,7 +60,7 @@ check: chromium ## what a change to one chapter needs: NOTEBOOK=book/06-self-att
 	@[ -f "$(NOTEBOOK)" ] || { echo "make check NOTEBOOK=book/06-self-attention.ipynb: '$(NOTEBOOK)' is no file" >&2; exit 1; }
 	$(NBVAL) "$(NOTEBOOK)" $(wildcard $(subst book/,book/more/,$(firstword $(subst -, ,$(NOTEBOOK))))-*.ipynb)
 	@$(BUILD)
-	$(PYTEST) -q tests/notebooks/test_form.py tests/notebooks/test_prose_numbers.py tests/notebooks/test_state_links.py tests/browser/test_pages.py \
+	$(PYTEST) -q tests/notebooks/test_form.py tests/notebooks/test_prose_numbers.py tests/browser/test_book.py tests/browser/test_pages.py \
 		-n 2 -k "$(basename $(notdir $(NOTEBOOK)))"
 
 format: $(READY) ## put code and notebooks into the form that git keeps

@@ -5,10 +5,10 @@ from docutils.utils import new_document
 from nbformat.v4 import new_markdown_cell, new_notebook
 from pybtex.database import parse_string
 
-from tools.site import cards
 from tools.site.beside import FiguresBeside
 from tools.site.citations import card
 from tools.site.formulas import forbid_breaks
+from tools.site.pages import card as chapter_card
 from tools.site.sections import formula, sections
 
 
@@ -118,5 +118,5 @@ def test_sections_hold_their_own_text_alone():
 
 def test_the_card_at_a_chapter_s_end_shows_the_next_one():
     head = "# 4. A *title*\n\nText, **a word**. **Why does $Q$\nask $K^\\top$?** And **why?**"
-    card = cards.card(new_notebook(cells=[new_markdown_cell(head)]))
+    card = chapter_card(new_notebook(cells=[new_markdown_cell(head)]))
     assert (card.title, card.question) == ("4. A title", "Why does Q ask Kᵀ?")

@@ -67,7 +67,7 @@ def add_to_context(app, pagename, templatename, context, doctree) -> None:
     """Give the page's template (book/_templates/layout.html) its helper, and the page a body that can be read aloud."""
     context["without_font_preloads"] = without_font_preloads
     if "body" in context:
-        context["body"] = light(readable(context["body"]))
+        context["body"] = readable(context["body"])
 
 
 def name_toggles(app, pagename, templatename, context, doctree) -> None:
@@ -108,12 +108,3 @@ def readable(body: str) -> str:
     body = re.sub(r'<dt class="sig .*?</dt>', without_list, body, flags=re.DOTALL)
     body = body.replace(' aria-label="Toggle hidden content"', "")
     return body.replace('role="doc-biblioentry"', 'role="listitem"')
-
-
-def light(body: str) -> str:
-    """Leave out the tags of code that has the colour of the text: names, punctuation and spaces, a fifth of a page.
-
-    >>> light('<span class="n">query</span><span class="w"> </span><span class="o">@</span>')
-    'query <span class="o">@</span>'
-    """
-    return re.sub(r'<span class="[npw]">([^<]*)</span>', r"\1", body)

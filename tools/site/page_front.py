@@ -7,21 +7,8 @@ from runpy import run_path
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "book" / "_front"
 EXPLORER = run_path(str(ROOT / "src/attention/explorer/front.py"))  # alone: the package around it imports PyTorch
-STYLES = (
-    "fonts",
-    "theme",
-    "text",
-    "welcome",
-    "code",
-    "folds",
-    "beside",
-    "api",
-    "bibliography",
-    "citations",
-    "find",
-    "around",
-    "paper",
-)
+STYLES = ("fonts", "theme", "text", "welcome", "code", "folds", "beside")
+STYLES += ("api", "citations", "find", "around", "paper")
 SCRIPTS = ("beside", "citations", "paper", "predicted", "stumbled")
 
 
