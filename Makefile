@@ -86,7 +86,11 @@ chromium: $(READY)
 	@$(BIN)/python -m tools.chromium
 
 processors: $(READY) ## the notebooks and unit tests as other processors compute them
-	$(BIN)/python -m tools.notebooks.processors
+	@for as in ATEN_CPU_CAPABILITY=default MKL_CBWR=COMPATIBLE OMP_NUM_THREADS=2 \
+		"ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=SSE4_2 ONEDNN_MAX_CPU_ISA=SSE41"; do \
+		echo "$$as"; for tests in "--nbval --nbval-cell-timeout=900 -p no:hypothesispytest book" tests; do \
+		env OMP_NUM_THREADS=1 $$as $(BIN)/python -m pytest -q --tb=no $$tests || failed=1; \
+		done; done; exit $${failed:-0}
 
 notebooks: $(READY) ## re-execute and save the notebooks; one with NOTEBOOK=book/05-masking.ipynb
 	$(BIN)/python -m tools.notebooks.execute $(NOTEBOOK)
