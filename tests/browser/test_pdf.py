@@ -22,16 +22,8 @@ def volume(request):
 
 
 @pytest.fixture(scope="session")
-def books():
-    return {}
-
-
-@pytest.fixture
-def book(browser, volume, books, tmp_path):
-    """A volume, printed once, in whatever order the tests ask for it."""
-    if volume not in books:
-        books[volume] = PdfReader(pdf.write(browser, tmp_path / "book.pdf", volume))
-    return books[volume]
+def book(browser, volume, tmp_path_factory):
+    return PdfReader(pdf.write(browser, tmp_path_factory.mktemp("print") / "book.pdf", volume))
 
 
 @pytest.fixture

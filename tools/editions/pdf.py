@@ -25,7 +25,7 @@ from tools.chromium import chromium
 from tools.editions import edition
 from tools.editions.edition import ROOT
 
-SITE = ROOT / "_build" / "html"
+HTML = ROOT / "_build" / "html"
 PAPERS = {"a4": "A4", "letter": "letter"}
 VOLUMES = {"chapters": "The chapters", "reference": "Notes and reference"}
 SUBTITLE = "Attention, from a dictionary to the Transformer"
@@ -73,16 +73,15 @@ def names(volume: str) -> list[tuple[str, str]]:
     return pages[:end] if volume == "chapters" else notes + pages[end:]
 
 
-def chapter(path: Path, name: str, known: set[str], site: str) -> Tag:
+def chapter(name: str, known: set[str], site: str) -> Tag:
     """A page's text as a chapter: everything unfolded, answers at its end, ids and links that hold among chapters.
 
     Args:
-        path: the page in the built book.
-        name: what the contents call it.
+        name: what the contents call the page.
         known: the names of all pages of the volume.
         site: where the book is published; links to other pages lead there.
     """
-    page = path.read_text(encoding="utf-8")
+    page = (HTML / f"{name}.html").read_text(encoding="utf-8")
     start, end = page.index('<article class="bd-article"'), page.index("</article>")
     soup = BeautifulSoup(f'<section class="chapter">{page[start:end]}</article></section>', "html.parser")
     text = soup.section
@@ -179,9 +178,9 @@ def _page_name(name: str) -> str:
 # ------------------------------------------------------------------------------------------------ the document
 
 
-def document(parts: list[Chapter], html: Path, paper: str, front: str) -> str:
+def document(parts: list[Chapter], paper: str, front: str) -> str:
     """Title page and contents, and behind them the chapters, each with its title as running head."""
-    first = (html / f"{parts[0].name}.html").read_text(encoding="utf-8")
+    first = (HTML / f"{parts[0].name}.html").read_text(encoding="utf-8")
     mathjax = re.search(r"<script>(window\.MathJax = .*?)</script>", first, re.DOTALL)[1]
     titles = [
         (_page_name(part.name), json.dumps(part.text.h1.get_text().strip(), ensure_ascii=False)) for part in parts
@@ -222,12 +221,12 @@ def front(parts: list[Chapter], site: str, volume: str) -> str:
 # ------------------------------------------------------------------------------------------------ printing
 
 
-def printed(browser: Browser, document: str, html: Path) -> Pdf:
+def printed(browser: Browser, document: str) -> Pdf:
     """Print a document beside the book's static files; it waits until everything in it is drawn."""
     with tempfile.TemporaryDirectory() as folder:
         for name in ("_static", "_images"):
-            if (html / name).exists():
-                Path(folder, name).symlink_to(html / name)
+            if (HTML / name).exists():
+                Path(folder, name).symlink_to(HTML / name)
         source = Path(folder, "print.html")
         source.write_text(document, encoding="utf-8")
         window = browser.new_context(viewport={"width": WIDTH, "height": 900}, color_scheme="light", offline=True)
@@ -258,7 +257,7 @@ def targets(document: Pdf) -> Iterator[int]:
                 yield numbers[place[0].objgen] + (float(place[3]) < FOOT)
 
 
-def write(browser: Browser, target: Path, volume: str, paper: str = "a4", html: Path = SITE) -> Path:
+def write(browser: Browser, target: Path, volume: str, paper: str = "a4") -> Path:
     """Print a volume of the built book.
 
     Args:
@@ -266,21 +265,17 @@ def write(browser: Browser, target: Path, volume: str, paper: str = "a4", html: 
         target: the file to write.
         volume: ``chapters`` or ``reference``.
         paper: ``a4`` or ``letter``.
-        html: the folder of the built book.
 
     Raises:
         ValueError: another paper.
-        FileNotFoundError: the book is not built.
     """
     if paper not in PAPERS:
         raise ValueError(f"paper must be {' or '.join(PAPERS)}, found {paper!r}")
-    if not (html / "_static").is_dir():
-        raise FileNotFoundError(f"there is no book in {html}: run make book")
     site, listed = edition.site(), names(volume)
     known = {name for _, name in listed}
-    parts = [Chapter(part, name, chapter(html / f"{name}.html", name, known, site)) for part, name in listed]
+    parts = [Chapter(part, name, chapter(name, known, site)) for part, name in listed]
     target.parent.mkdir(parents=True, exist_ok=True)
-    made = printed(browser, document(parts, html, paper, front(parts, site, volume)), html)
+    made = printed(browser, document(parts, paper, front(parts, site, volume)))
     made.save(target, object_stream_mode=ObjectStreamMode.generate)  # two thirds of the size
     return target
 
