@@ -60,10 +60,6 @@ FAULTS = {
     ),
     "another set-up": (change(1, source="%pip install softlookup"), [NO_SETUP]),
     "26 lines": (change(2, source="\n".join(["x = 1"] * 26)), ["code cell 2 has 26 lines, more than 25"]),
-    "9 imports": (
-        change(2, source="\n".join(["import math", "from math import pi"] * 5)),
-        ["code cell 2 has more than 8 lines of imports"],
-    ),
     "an ignored output": (change(4, metadata={"tags": ["nbval-ignore-output"]}), [UNCHECKED]),
     "a skipped cell": (change(4, metadata={"tags": ["nbval-skip"]}), [UNCHECKED]),
     "an ignored output, indented": (
