@@ -61,7 +61,7 @@ check: chromium ## what a change to one chapter needs: NOTEBOOK=book/06-self-att
 	$(NBVAL) "$(NOTEBOOK)" $(wildcard $(subst book/,book/more/,$(firstword $(subst -, ,$(NOTEBOOK))))-*.ipynb)
 	@$(BUILD)
 	$(PYTEST) -q tests/notebooks/test_form.py tests/notebooks/test_prose_numbers.py tests/browser/test_book.py tests/browser/test_pages.py \
-		-n 2 -k "$(basename $(notdir $(NOTEBOOK)))"
+		-n 2 -k "$(basename $(notdir $(NOTEBOOK))) or every_internal_link"
 
 format: $(READY) ## put code and notebooks into the form that git keeps
 	$(BIN)/python -m ruff check --fix .

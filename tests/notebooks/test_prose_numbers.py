@@ -82,9 +82,15 @@ def test_what_does_not(case, tmp_path):
     assert page(tmp_path, *case)
 
 
-def test_every_number_in_the_prose_is_backed():
-    found = list(faults(PAGES, LISTED))
-    assert not found, "\n".join(["", *found])
+@pytest.fixture(scope="module")
+def found():
+    return list(faults(PAGES, LISTED))
+
+
+@pytest.mark.parametrize("start", [*(f"{name}:" for name in PAGES), "No sentence needs the list's"])
+def test_every_number_in_the_prose_is_backed(found, start):
+    here = [fault for fault in found if fault.startswith(start)]
+    assert not here, "\n".join(["", *here])
 
 
 EDITS = [  # as somebody might make them who changes one place and forgets another
