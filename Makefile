@@ -60,8 +60,8 @@ check: chromium ## what a change to one chapter needs: NOTEBOOK=book/06-self-att
 	@[ -f "$(NOTEBOOK)" ] || { echo "make check NOTEBOOK=book/06-self-attention.ipynb: '$(NOTEBOOK)' is no file" >&2; exit 1; }
 	$(NBVAL) "$(NOTEBOOK)" $(wildcard $(subst book/,book/more/,$(firstword $(subst -, ,$(NOTEBOOK))))-*.ipynb)
 	@$(BUILD)
-	$(PYTEST) -q tests/notebooks/test_form.py tests/notebooks/test_prose_numbers.py tests/notebooks/test_state_links.py tests/browser/test_pages.py \
-		-n 2 -k "$(basename $(notdir $(NOTEBOOK)))"
+	$(PYTEST) -q tests/notebooks/test_form.py tests/notebooks/test_prose_numbers.py tests/browser/test_book.py tests/browser/test_pages.py \
+		-n 2 -k "$(basename $(notdir $(NOTEBOOK))) or every_internal_link"
 
 format: $(READY) ## put code and notebooks into the form that git keeps
 	$(BIN)/python -m ruff check --fix .
@@ -86,7 +86,11 @@ chromium: $(READY)
 	@$(BIN)/python -m tools.chromium
 
 processors: $(READY) ## the notebooks and unit tests as other processors compute them
-	$(BIN)/python -m tools.notebooks.processors
+	@for as in ATEN_CPU_CAPABILITY=default MKL_CBWR=COMPATIBLE OMP_NUM_THREADS=2 \
+		"ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=SSE4_2 ONEDNN_MAX_CPU_ISA=SSE41"; do \
+		echo "$$as"; for tests in "--nbval --nbval-cell-timeout=900 -p no:hypothesispytest book" tests; do \
+		env OMP_NUM_THREADS=1 $$as $(BIN)/python -m pytest -q --tb=no $$tests || failed=1; \
+		done; done; exit $${failed:-0}
 
 notebooks: $(READY) ## re-execute and save the notebooks; one with NOTEBOOK=book/05-masking.ipynb
 	$(BIN)/python -m tools.notebooks.execute $(NOTEBOOK)

@@ -8,7 +8,6 @@ import json
 import math
 import platform
 import re
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -29,7 +28,6 @@ from attention import (
     attention_weights,
     default_device,
     scaled_dot_product_attention,
-    streaming_attention,
 )
 from attention.course import experiments
 from attention.explorer import Explorer, curves, explore, heatmap, plane
@@ -37,23 +35,11 @@ from attention.explorer.front import script, stylesheet
 from tools.chromium import chromium
 
 ROUNDS = 5
-FRAME = 16  # milliseconds
-STEPS = 200
 EMBED_DIM, NUM_HEADS = 512, 8  # the base model of Vaswani et al. (2017)
-LONG = 8192  # keys
 PUBLISHED = Path(experiments.__file__).parent / "stored" / "time_a_token.json"
 
-# What a call adds to the peak of memory of a process that does nothing else.
-PEAK = """
-import resource, torch
-from attention import scaled_dot_product_attention, streaming_attention
-torch.set_num_threads(1)
-peaks = []
-for length in (200, {length}):
-    {function}(*[torch.randn(length, 64) for _ in range(3)])
-    peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-print(peaks[1] - peaks[0])
-"""
+FRAME = 16  # milliseconds
+STEPS = 200
 # From an event's own time stamp to the moment after the frame that shows the change has been painted.
 MEASURE = """(kind) => {
     window.took = [];
@@ -77,13 +63,8 @@ def show(title: str, columns: list[str], rows: dict[str, list[list[float]]]) -> 
     """Print a table: of each cell the median, the least and the largest."""
     print(f"\n{title}\n{'':38}" + "".join(f"{column:>20}" for column in columns))
     for name, cells in rows.items():
-        said = (
-            f"{median(cell):.2f} ({min(cell):.2f}–{max(cell):.2f})" if cell[1:] else f"{cell[0]:.2f}" for cell in cells
-        )
+        said = [f"{median(cell):.2f} ({min(cell):.2f}–{max(cell):.2f})" for cell in cells]
         print(f"{name:38}" + "".join(f"{cell:>20}" for cell in said), flush=True)
-
-
-# ------------------------------------------------------------------------------------------------ attention
 
 
 def published(layer: MultiHeadAttention, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
@@ -98,6 +79,7 @@ def published(layer: MultiHeadAttention, tokens: Tensor, mask: Tensor) -> tuple[
 
 
 def layers(lengths: tuple[int, ...] = (128, 256, 512, 1024, 2048, 4096)) -> None:
+    """A layer beside PyTorch's, with weights beside the published formula, and the function beside PyTorch's."""
     device, rows = default_device(), {}
     theirs = nn.MultiheadAttention(EMBED_DIM, NUM_HEADS, batch_first=True, device=device)
     ours = MultiHeadAttention.from_torch(theirs)
@@ -112,13 +94,13 @@ def layers(lengths: tuple[int, ...] = (128, 256, 512, 1024, 2048, 4096)) -> None
         plain = partial(ours, tokens, tokens, tokens), partial(theirs, tokens, tokens, tokens, need_weights=False)
         mask = torch.full((length, length), -math.inf, device=device).triu(1)
         with_weights = partial(ours, tokens, tokens, tokens, is_causal=True, need_weights=True)
+        function = ratios(
+            partial(scaled_dot_product_attention, *heads), partial(F.scaled_dot_product_attention, *heads)
+        )
         weights = with_weights, partial(published, ours, tokens, mask)
-        fused = partial(F.scaled_dot_product_attention, *heads)
-        functions = [partial(each, *heads) for each in (scaled_dot_product_attention, streaming_attention)]
-        rows[f"{length} tokens"] = [*both(*plain), *both(*weights), *(ratios(each, fused) for each in functions)]
+        rows[f"{length} tokens"] = [*both(*plain), *both(*weights), function]
     title = f"Our time on {device} divided by PyTorch's layer's, the published formula's, PyTorch's fused function's"
-    columns = ["evaluated", "training", "weights", "weights, training", "function", "streaming"]
-    show(title, columns, rows)
+    show(title, ["evaluated", "training", "weights", "weights, training", "function"], rows)
 
 
 def cache(lengths: tuple[int, ...] = (64, 256, 1024), steps: int = 16) -> None:
@@ -152,43 +134,20 @@ def _seconds_a_token(model: Transformer, tokens: Tensor, steps: int) -> tuple[fl
 
 def processor() -> str:
     """The processor's own name, where the system tells it."""
-    with suppress(OSError, AttributeError):
+    with suppress(OSError, TypeError):
         return re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))[1]
     return platform.processor() or platform.machine()
 
 
-def added_memory(function: str) -> float:
-    """From a shell's process, as a new one begins with the peak of the one that starts it."""
-    program = PEAK.format(function=function, length=LONG)
-    return float(subprocess.check_output(["sh", "-c", '"$0" -c "$1"; true', sys.executable, program]))
-
-
-def streaming() -> None:
-    inputs = torch.randn(3, LONG, 64)
-    times = [
-        ratios(
-            *(partial(each, *inputs, is_causal=causal) for each in (streaming_attention, scaled_dot_product_attention))
-        )
-        for causal in (False, True)
-    ]
-    names = "streaming_attention", "scaled_dot_product_attention"
-    memory = [added_memory(names[0]) / added_memory(names[1]) for _ in range(ROUNDS)]
-    columns = ["time", "time, causal", "memory"]
-    show(f"Attention in blocks to the plain form, {LONG} keys", columns, {"on one thread": [*times, memory]})
-
-
-# ------------------------------------------------------------------------------------------------ the explorer
-
-
 def explorers() -> dict[str, tuple[str, Explorer]]:
     """What is moved, its figure and how: by the slider's keys, or a handle by the mouse."""
-    torch.manual_seed(0)
-    query, key, maps, losses = torch.randn(16, 8), torch.randn(16, 8), torch.rand(41, 2, 9, 19), torch.rand(3, 41)
-    x, steps = torch.linspace(0, 20, 400), list(range(41))
+    query, key, maps, losses = torch.randn(16, 8), torch.randn(16, 8), torch.rand(41, 2, 9, 19), torch.rand(41)
+
+    def weigh(heat=1.0):
+        return heatmap(attention_weights(query / heat, key))
 
     def emerge(step=0):
-        lines = dict(zip("abc", losses, strict=True))
-        plot = curves(steps, lines, moments={"now": step}, handle=("now", "step"))
+        plot = curves(range(41), {"loss": losses}, moments={"now": step}, handle=("now", "step"))
         return [plot, *(heatmap(each, digits=1) for each in maps[step])]
 
     def turn(angle=0.0):
@@ -197,14 +156,7 @@ def explorers() -> dict[str, tuple[str, Explorer]]:
         return [drawn, heatmap(tip[None])]
 
     return {
-        "slider, map of 16 × 16": (
-            "keydown",
-            explore(lambda heat: heatmap(attention_weights(query / heat, key)), heat=(0.1, 4.0, 0.1)),
-        ),
-        "slider, curve of 400 points": (
-            "keydown",
-            explore(lambda f: curves(x, {"sine": torch.sin(f * x)}), f=(0.1, 4.0, 0.1)),
-        ),
+        "slider, map of 16 × 16": ("keydown", explore(weigh, heat=(0.1, 4.0, 0.1))),
         "moment dragged beside two maps": ("pointermove", explore(emerge, step=(0, 40))),
         "vector dragged beside a map": ("pointermove", explore(turn, angle=(-180.0, 180.0, 10.0))),
     }
@@ -238,7 +190,7 @@ def screen() -> None:
     show(f"From the hand to the screen, to a frame of {FRAME} ms", ["median", "95th percentile"], rows)
 
 
-BENCHMARKS = {each.__name__: each for each in (layers, cache, streaming, screen)}
+BENCHMARKS = {each.__name__: each for each in (layers, cache, screen)}
 
 if __name__ == "__main__":
     torch.set_num_threads(1)

@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from playwright.sync_api import Browser, BrowserType, Error, sync_playwright
 
@@ -18,7 +17,7 @@ from playwright.sync_api import Browser, BrowserType, Error, sync_playwright
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 COMMANDS = {
     "debian": "sudo apt-get install chromium-headless-shell libatomic1 fontconfig fonts-noto-cjk",
-    "ubuntu": "sudo apt-get install libatomic1 && sudo '{playwright}' install-deps chromium, then make test again",
+    "ubuntu": "sudo apt-get install libatomic1 && sudo {playwright} install-deps chromium, then make test again",
     "fedora": "sudo dnf install chromium",
     "arch": "sudo pacman -S chromium",
 }
@@ -30,8 +29,7 @@ try:
 except Exception as error:
     sys.exit(str(error))
 """
-FONTS = ("fontconfig", "fonts-noto-cjk")
-PLAYWRIGHT = Path(sys.executable).with_name("playwright")
+PLAYWRIGHT = [sys.executable, "-m", "playwright"]
 
 
 @contextmanager
@@ -65,18 +63,38 @@ def _launch(chromium: BrowserType, options: list[str]) -> Browser:
 
 def main() -> None:
     """Get a browser and fonts, or end with the command that gets them here."""
-    ways = [lambda: None, _get_playwright_s]
-    if _as_root() is not None:
-        ways += [_get_the_distribution_s, _get_libraries_for_playwright_s]
+    apt = _apt_get()
+    install = [*apt, "install", "--yes", "--quiet", "--no-install-recommends"]
+    playwright_s = [*PLAYWRIGHT, "install", "chromium", "--only-shell"]
+    ways = [[], [playwright_s]]
+    if apt:
+        # without libatomic1 Playwright itself does not start
+        ways.append([[*apt, "update", "--quiet"], [*install, "libatomic1"], [*install, "chromium-headless-shell"]])
+        ways.append([[*install, "chromium"]])
+        ways.append([[*PLAYWRIGHT, "install-deps", "chromium"], playwright_s])
+    fault = ""
     for way in ways[:1] if os.environ.get("CHROMIUM") else ways:
-        way()
+        for command in way:
+            print("No Chromium starts here:", *command, flush=True)
+            subprocess.run(command, check=False)  # what is there may do
         fault = _fault()
         if not fault:
             break
-    else:
+    if fault:
         sys.exit(f"{fault}\n{_advice()}")
-    if sys.platform == "linux" and not _has_chinese() and (_as_root() is None or not _install(*FONTS)):
-        print("No font has Chinese characters: what is printed with them is not tested.", flush=True)
+    if sys.platform == "linux" and not has_chinese():
+        if not apt or subprocess.run([*install, "fontconfig", "fonts-noto-cjk"], check=False).returncode:
+            print("No font has Chinese characters: what is printed with them is not tested.", flush=True)
+
+
+def _apt_get() -> list[str]:
+    """The command, for who may install with it; else nothing."""
+    if not shutil.which("apt-get"):
+        return []
+    sudo = [] if os.geteuid() == 0 else ["sudo", "--non-interactive"]
+    if sudo and (not shutil.which("sudo") or subprocess.run([*sudo, "true"], capture_output=True).returncode):
+        return []
+    return [*sudo, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]
 
 
 def _fault() -> str:
@@ -85,55 +103,18 @@ def _fault() -> str:
     return run.stderr.strip() if run.returncode else ""
 
 
-def _get_playwright_s() -> None:
-    print("No Chromium starts here: Playwright gets one.", flush=True)
-    for command in filter(None, (PLAYWRIGHT, shutil.which("playwright"))):
-        if subprocess.run([command, "install", "chromium", "--only-shell"], check=False).returncode == 0:
-            return
-
-
-def _get_the_distribution_s() -> None:
-    _apt("update", "--quiet")  # without, what is there may do
-    _install("libatomic1")  # without which Playwright does not start
-    _install("chromium-headless-shell") or _install("chromium")
-
-
-def _get_libraries_for_playwright_s() -> None:
-    subprocess.run([PLAYWRIGHT, "install-deps", "chromium"], check=False)
-    _get_playwright_s()
-
-
-def _as_root() -> list[str] | None:
-    """What stands before a command that installs: nothing for root; None where one may not, or not with apt-get."""
-    if not shutil.which("apt-get"):
-        return None
-    if os.geteuid() == 0:
-        return []
-    sudo = ["sudo", "--non-interactive"]
-    may = shutil.which("sudo") and not subprocess.run([*sudo, "true"], capture_output=True, check=False).returncode
-    return sudo if may else None
-
-
-def _install(*packages: str) -> bool:
-    return _apt("install", "--yes", "--quiet", "--no-install-recommends", *packages)
-
-
-def _apt(*arguments: str) -> bool:
-    command = [*_as_root(), "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", *arguments]
-    return subprocess.run(command, check=False).returncode == 0
-
-
-def _has_chinese() -> bool:
+def has_chinese() -> bool:
+    """Whether a font has what the page of errata quotes."""
     return bool(shutil.which("fc-list") and subprocess.check_output(["fc-list", ":lang=zh"]))
 
 
 def _advice() -> str:
     if os.environ.get("CHROMIUM"):
         return "CHROMIUM names it: name another, or none."
-    own = f"'{PLAYWRIGHT}' install chromium --only-shell"
+    playwright = f"'{sys.executable}' -m playwright"
+    own = f"{playwright} install chromium --only-shell"
     if sys.platform == "linux":
-        system = platform.freedesktop_os_release().get("ID")
-        own = COMMANDS.get(system, own).format(playwright=PLAYWRIGHT)
+        own = COMMANDS.get(platform.freedesktop_os_release().get("ID"), own).format(playwright=playwright)
     return f"Get one with {own}; or name one: CHROMIUM=/path/to/chromium."
 
 

@@ -1,9 +1,15 @@
 """The built book as a whole: everything linked, found and led to."""
 
+import json
+import re
+from html import unescape
 from html.parser import HTMLParser
 from urllib.parse import unquote, urldefrag, urlsplit
 
+import pytest
+
 from conftest import BOOK, PAGES
+from payloads import PAYLOAD, state_faults
 from tools.editions import edition
 
 
@@ -41,6 +47,19 @@ def test_every_internal_link_resolves():
     assert broken == []
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_a_link_to_a_state_asks_for_one_that_the_figure_has(page):
+    """As built: the address has been through Markdown and Sphinx."""
+    found = []
+    for address in re.findall(r'href="([^":]*#[\w-]+\?[^"]*)"', (BOOK / page).read_text(encoding="utf-8")):
+        target, _, state = unescape(address).partition("#")
+        name, _, query = state.partition("?")
+        file = (BOOK / page).parent / target.partition("?")[0] if target else BOOK / page
+        text = file.read_text(encoding="utf-8")
+        found += state_faults(list(map(json.loads, PAYLOAD.findall(text))), name, query)
+    assert not found, "\n".join(found)
+
+
 def test_index_leads_to_the_welcome_page(visit, origins):
     page = visit(f"{origins['disk']}/index.html").page
     page.wait_for_url("**/book/index.html")
@@ -49,8 +68,6 @@ def test_index_leads_to_the_welcome_page(visit, origins):
 
 def test_chapter_offers_itself_as_a_notebook(origins, visit):
     page = visit(f"{origins['disk']}/book/01-dictionary.html").page
-    notebook = page.locator(
-        "a[download][href$='01-dictionary.ipynb'], a[href*='_sources'][href$='.ipynb']"
-    ).first.get_attribute("href")
+    notebook = page.locator("a[href*='_sources'][href$='.ipynb']").first.get_attribute("href")
     assert (BOOK / "book" / notebook).resolve().is_file()
     assert page.locator("a[href*='colab.research.google.com'][href$='book/01-dictionary.ipynb']").count() == 1

@@ -1,7 +1,6 @@
 """What makes the book look like itself: the plate of a figure, its number, its typefaces; and what all that weighs."""
 
 import gzip
-import re
 
 import pytest
 
@@ -9,10 +8,6 @@ from conftest import BOOK
 
 STATIC = BOOK / "_static"
 MOST = {"scripts and styles": 80_000, "fonts": 200_000}  # of what travels
-
-
-def page_of_chapter(visit, origins, name, **options):
-    return visit(f"{origins['disk']}/book/{name}.html", origins["disk"], **options)
 
 
 def test_scripts_and_styles_stay_within_their_budget():
@@ -41,7 +36,7 @@ def test_the_book_is_set_in_its_own_fonts(visit, origins, origin):
 
 
 def test_a_figure_has_its_number_its_permalink_and_a_name(visit, origins):
-    page = page_of_chapter(visit, origins, "02-scores").page
+    page = visit(f"{origins['disk']}/book/02-scores.html").page
     second = page.locator("attention-explorer").nth(1)
     link = second.locator(".head a")
     assert link.inner_text() == "Figure 2.2"
@@ -49,18 +44,3 @@ def test_a_figure_has_its_number_its_permalink_and_a_name(visit, origins):
     assert second.get_attribute("role") == "group"
     title = second.locator(".head").inner_text().partition("·")[2].strip()
     assert second.get_attribute("aria-label") == f"Figure 2.2: {title}"
-
-
-def test_the_number_is_there_without_scripts(visit, origins):
-    page = page_of_chapter(visit, origins, "02-scores", java_script_enabled=False).page
-    assert page.locator("attention-explorer .head a").all_inner_texts()[:2] == ["Figure 2.1", "Figure 2.2"]
-
-
-def test_the_list_of_figures_leads_to_each(visit, origins):
-    page = page_of_chapter(visit, origins, "figures").page
-    links = page.locator("article li a[href*='#']")
-    entry = links.filter(has_text=re.compile(r"^Figure 2\.2$"))
-    entry.click()
-    page.wait_for_url("**/02-scores.html#*")
-    anchor = page.url.partition("#")[2]
-    assert page.evaluate("(id) => document.getElementById(id).dataset.number", anchor) == "2.2"

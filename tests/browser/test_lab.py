@@ -22,7 +22,6 @@ from explorers import READ, compare
 from payloads import payloads
 from tools.notebooks.execute import NOTEBOOKS
 
-ONE_THREAD = {"OMP_NUM_THREADS": "1"}  # two wait for each other on a busy machine
 CHAPTER = ROOT / "book" / "02-scores.ipynb"
 
 # What is run behind the chapter.
@@ -70,35 +69,20 @@ def lab(tmp_path_factory, drawn):
     cells = [new_code_cell(source) for source in (LIVE, *shown, STATES)]
     nbformat.write(new_notebook(cells=cells, metadata=chapter.metadata), folder / "explorers.ipynb")
     (folder / "explorers.json").write_text(json.dumps(drawn), encoding="utf-8")
-    settings = tmp_path / "JUPYTERLAB_SETTINGS_DIR" / "@jupyterlab" / "notebook-extension"
+    settings = tmp_path / ".jupyter/lab/user-settings/@jupyterlab/notebook-extension"
     settings.mkdir(parents=True)
     (settings / "tracker.jupyterlab-settings").write_text('{"windowingMode": "none"}')  # every cell stays in the page
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "jupyter", "lab", "--no-browser", "--allow-root", "--ip=127.0.0.1"]
-    command += [
-        f"--port={port}",
-        "--IdentityProvider.token=",
-        f"--ServerApp.root_dir={folder}",
-        "--ServerApp.disable_check_xsrf=True",
-        "--LabApp.news_url=",
-        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
-    ]
-    places = {
-        name: str(tmp_path / name)
-        for name in (
-            "JUPYTER_CONFIG_DIR",
-            "JUPYTER_RUNTIME_DIR",
-            "IPYTHONDIR",
-            "JUPYTERLAB_SETTINGS_DIR",
-            "JUPYTERLAB_WORKSPACES_DIR",
-        )
-    }
+    command += [f"--port={port}", "--IdentityProvider.token=", f"--ServerApp.root_dir={folder}"]
+    command += ["--ServerApp.disable_check_xsrf=True", "--LabApp.news_url="]
+    command += ["--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
+    known = {name: value for name, value in os.environ.items() if not name.startswith(("JUPYTER", "IPYTHON", "XDG"))}
+    own = {"HOME": str(tmp_path), "OMP_NUM_THREADS": "1"}  # two threads wait for each other on a busy machine
     with open(tmp_path / "log", "wb") as log:
-        server = subprocess.Popen(
-            command, stdout=log, stderr=log, env=os.environ | places | ONE_THREAD, start_new_session=True
-        )
+        server = subprocess.Popen(command, stdout=log, stderr=log, env=known | own, start_new_session=True)
     address = f"http://127.0.0.1:{port}"
     try:
         for _ in range(120):

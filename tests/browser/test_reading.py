@@ -62,11 +62,6 @@ def test_search_forgives_and_answers_while_it_is_typed(visit, origins):
     assert "Try fewer" in page.locator("#search-results [role=status]").inner_text()
 
 
-def test_only_the_search_page_loads_what_is_searched(visit, origins):
-    texts = {name: (BOOK / name).read_text("utf-8") for name in [*PAGES, "search.html"]}
-    assert [name for name, text in texts.items() if "sections.js" in text] == ["search.html"]
-
-
 # ------------------------------------------------------------------------------------------------ citations
 
 CITED = re.compile(

@@ -11,7 +11,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from tools.notebooks.execute import main, run
+from tools.notebooks.execute import run
 
 ROOT = Path(__file__).parents[2]
 
@@ -76,8 +76,3 @@ def test_a_notebook_that_fails_is_left_as_it_was(tmp_path):
     assert f"{path}: " in finished.stderr
     assert "ZeroDivisionError" in finished.stderr
     assert path.read_bytes() == before
-
-
-def test_a_notebook_that_does_not_exist_is_named(capsys):
-    assert main(["book/99-nothing.ipynb"]) == 1
-    assert capsys.readouterr().err == "There is no notebook book/99-nothing.ipynb.\n"

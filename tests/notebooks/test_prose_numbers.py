@@ -3,45 +3,38 @@
 import tomllib
 from decimal import Decimal
 from pathlib import Path
-from statistics import mean
 
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, writes
 
 from attention.explorer import bars, explore
 from tools.notebooks.execute import NOTEBOOKS
-from tools.notebooks.prose_numbers import Claim, below, faults, read, sentences
+from tools.notebooks.prose_numbers import faults, read, sentences
 
 ROOT = Path(__file__).parents[2]
 PAGES = read([*NOTEBOOKS, *sorted((ROOT / "book").glob("*.md"))])
 LISTED = tomllib.loads((ROOT / "tests" / "prose_numbers.toml").read_text(encoding="utf-8"))
+CLAIMS = {
+    "It is 0.61, 39 %, −0.5, 3·10⁻⁸, $0.62$ or `297`.": ["0.61", "0.39", "-0.5", "3e-8", "0.62", "297"],
+    "Seven percent of 102,400, a 6000th, and 4 times as many": ["0.07", "102400", "6000", "4"],
+    "**5** and `2` and 3 of 7": ["5", "2"],
+    "<details><summary>Why 0.61</summary>\n\n| 64 | 0.25 |\n\n</details>": ["0.61", "0.25"],
+    "chapters 10 and 11, 28 May 2024, float16, GPT-30, `x = 12`, *1969*, [a](b.ipynb#c?d=25), $D = 64$": [],
+    "## 12. Masks\n\n10. First, as [Vaswani et al. (2017)](bibliography.md) say": [],
+}
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("It is 0.61, 39 %, −0.5, 3·10⁻⁸, $0.62$ or `297`.", ["0.61", "0.39", "-0.5", "3e-8", "0.62", "297"]),
-        ("Seven percent of 102,400, a 6000th, and 4 times as many", ["0.07", "102400", "6000", "4"]),
-        ("**5** and `2` and 3 of 7", ["5", "2"]),
-        ("<details><summary>Why 0.61</summary>\n\n| 64 | 0.25 |\n\n</details>", ["0.61", "0.25"]),
-        ("chapters 10 and 11, 28 May 2024, float16, GPT-30, `x = 12`, *1969*, [a](b.ipynb#c?d=25), $D = 64$", []),
-        ("## 12. Masks\n\n10. First, as [Vaswani et al. (2017)](bibliography.md) say", []),
-    ],
-)
-def test_what_is_claimed(text, expected):
+@pytest.mark.parametrize("text", CLAIMS)
+def test_what_is_claimed(text):
     claims = [claim for claims in sentences(text).values() for claim in claims]
-    assert sorted(claim.value for claim in claims) == sorted(map(Decimal, expected))
+    assert sorted(claim.value for claim in claims) == sorted(map(Decimal, CLAIMS[text]))
 
 
-def page(tmp_path, sentence, *cells):
-    """What is wrong with a sentence in a page's second section, which has these cells."""
-    cells = [
-        new_markdown_cell("# Page\n\n## Other"),
-        shows("0.88"),
-        new_markdown_cell(f"## This\n\n{sentence}"),
-        *cells,
-    ]
-    (tmp_path / "page.ipynb").write_text(writes(new_notebook(cells=cells)), encoding="utf-8")
+def page(tmp_path, sentence, cell=None):
+    """What is wrong with a sentence in a page's second section, which has this cell."""
+    cells = [new_markdown_cell("# Page\n\n## Other"), shows("0.88"), new_markdown_cell(f"## This\n\n{sentence}")]
+    notebook = new_notebook(cells=cells + [cell] * bool(cell))
+    (tmp_path / "page.ipynb").write_text(writes(notebook), encoding="utf-8")
     return list(faults(read([tmp_path / "page.ipynb"]), ()))
 
 
@@ -54,7 +47,6 @@ BACKED = [
     ("It is 0.61, or 39 %, of 77 GB.", shows("loss 0.6149 of 77.31, 0.391")),
     ("All 6000 points have 0.61.", shows("", "n = 6_000\nassert abs(loss - 0.61) < 0.005")),
     ("It is 0.77.", shows("", "assert f'{loss:.2f}' == '0.77'")),
-    ("It writes 1985-16-24.", shows("'1985-16-24'")),
     ("Move it to 0.75.", new_code_cell("", outputs=[FIGURE])),
     ("It was 0.88 [there](#other).",),
     ("GPT has 96 heads ([Brown et al. (2020)](bibliography.md)).",),
@@ -64,10 +56,8 @@ BACKED = [
 ]
 WRONG = [
     ("It is 0.61.", shows("loss 0.6163")),
-    ("It is 0.614.", shows("loss 0.61")),
     ("It takes 12 of them.", shows("312 0.12 1.12 x12 float12 12.6")),
     ("It is 0.6.", shows("0.6123")),
-    ("It is 0.61.", shows("", "x = 0.6123  # 0.61")),
     ("It is 0.61.", shows("", "because = '0.61'")),
     ("It is −0.61.", shows("0.61")),
     ("It is 39 %.", shows("39 of them")),
@@ -75,7 +65,6 @@ WRONG = [
     ("It was 0.88.",),
     ("GPT has 96 heads. As [Brown et al. (2020)](bibliography.md) say.",),
     ("The score is $3 \\cdot 1 + 2 \\cdot 1 = 6$.",),
-    ("5 ÷ √2 = 3.55.", shows("3.55")),
     ("It is $(4, 0) + (0, 2) = (3, 2)$.", shows("", "W[0], W[1] = [4.0, 0.0], [0, 2]")),
     ("It is $(3, 0)$.", shows("", "W[0] = [4.0, 0.0]")),
     ("The score is $4 \\cdot 1 + 1 =$ **5**.", shows("6", "x[5] = 6")),
@@ -93,50 +82,43 @@ def test_what_does_not(case, tmp_path):
     assert page(tmp_path, *case)
 
 
-def test_every_number_in_the_prose_is_backed():
-    found = list(faults(PAGES, LISTED))
-    assert not found, "\n".join(["", *found])
+@pytest.fixture(scope="module")
+def found():
+    return list(faults(PAGES, LISTED))
 
 
-@pytest.mark.parametrize(
-    ("name", "before", "after"),
-    [
-        ("06-self-attention.ipynb", "tensor([3.0, 0.0])  # a pronoun", "tensor([4.0, 0.0])  # a pronoun"),
-        ("06-self-attention.ipynb", "Set the `3`", "Set the `4`"),
-        ("07-multi-head.ipynb", "sqrt3=5.2", "sqrt3=5.3"),
-        ("teaching.md", "the weights 0.72", "the weights 0.75"),
-    ],
-)
+@pytest.mark.parametrize("start", [*(f"{name}:" for name in PAGES), "No sentence needs the list's"])
+def test_every_number_in_the_prose_is_backed(found, start):
+    here = [fault for fault in found if fault.startswith(start)]
+    assert not here, "\n".join(["", *here])
+
+
+EDITS = [  # as somebody might make them who changes one place and forgets another
+    ("06-self-attention.ipynb", "tensor([3.0, 0.0])  # a pronoun", "tensor([4.0, 0.0])  # a pronoun"),
+    ("06-self-attention.ipynb", "Set the `3`", "Set the `4`"),
+    ("07-multi-head.ipynb", "sqrt3=5.2", "sqrt3=5.3"),
+    ("teaching.md", "the weights 0.72", "the weights 0.75"),
+]
+
+
+@pytest.mark.parametrize(("name", "before", "after"), EDITS)
 def test_a_wrong_number_in_the_book_is_told(name, before, after, tmp_path):
-    """Controls: each is one edit, as somebody might make it who changes one place and forgets another."""
     text = (ROOT / "book" / name).read_text(encoding="utf-8")
     assert text.count(before) == 1
     (tmp_path / name).write_text(text.replace(before, after), encoding="utf-8")
     assert list(faults(PAGES | read([tmp_path / name]), LISTED))
 
 
-def test_a_number_by_chance_is_seldom_backed():
-    chance = [Claim("", Decimal(number).scaleb(-2)) for number in range(1, 100)]
-    backed = [
-        sum(any(map(claim.met_by, below(number, sections, 2))) for claim in chance)
-        for sections in PAGES.values()
-        for number, section in enumerate(sections)
-        if any(section.sentences.values())
-    ]
-    assert mean(backed) < 6
-
-
 def test_the_pages_with_one_sentence_have_one_set_of_numbers():
     """Chapter 6 makes queries and keys with matrices; the page of twenty minutes writes them down, twice."""
-    chapter = next(each for each in PAGES["06-self-attention"] if "with-three-matrices" in each.anchors)
-    drawn, by_hand, typed = (
-        next(each for each in PAGES["twenty-minutes"] if name in each.anchors)
-        for name in ("one-map", "one-row-by-hand", "the-same-in-pytorch")
-    )
-    assert {row for row in drawn.rows if len(row) == 2} == {row for row in typed.rows if len(row) == 2}
-    her = (3, -2)  # she, whose row the reader computes
-    assert {row for row in by_hand.rows if len(row) == 2} - {her} == {row for row in typed.rows if len(row) == 2}
-    results = {row for row in chapter.rows if any(number % 1 for number in row)}
-    assert {row for row in results if 0.9 < sum(row) < 1.1} == {
-        row for row in typed.rows if any(number % 1 for number in row)
-    }
+
+    def rows(page, place):
+        (section,) = (each for each in PAGES[page] if place in each.anchors)
+        pairs = {row for row in section.rows if len(row) == 2}
+        return pairs, {row for row in section.rows if any(number % 1 for number in row)}
+
+    typed, results = rows("twenty-minutes", "the-same-in-pytorch")
+    assert rows("twenty-minutes", "one-map")[0] == typed
+    assert rows("twenty-minutes", "one-row-by-hand")[0] - {(3, -2)} == typed  # she, whose row the reader computes
+    weights = {row for row in rows("06-self-attention", "with-three-matrices")[1] if 0.9 < sum(row) < 1.1}
+    assert weights == results

@@ -62,52 +62,36 @@ def test_the_whole_runs_by_itself_and_agrees(path):
     COMPARISONS[int(path.name[:2])](names)
 
 
-# ------------------------------------------------------------------------------------------------ chapter 1
-
-
 @chapter(1)
 def _(whole):
     query, keys, values = torch.randn(5), torch.randn(11, 5), torch.randn(11)
     weights = attention_weights(query[None], keys, scale=1.0)  # (1, 11)
-    torch.testing.assert_close(whole["attention"](query, keys, values), (weights @ values)[0])
-
-
-# ------------------------------------------------------------------------------------------------ chapter 2
+    assert_close(whole["attention"](query, keys, values), (weights @ values)[0])
 
 
 @chapter(2)
 def _(whole):
     Q, K = torch.randn(2, 7, 5), torch.randn(2, 11, 5)
     weights = whole["dot_product"](Q, K).softmax(-1)
-    assert_close = torch.testing.assert_close
     assert_close(weights, attention_weights(Q, K, scale=1.0))
     assert_close(whole["cosine"](Q, K), torch.cosine_similarity(Q[:, :, None], K[:, None], dim=-1))
     assert_close(whole["distance"](Q, K), -0.5 * (Q[:, :, None] - K[:, None]).square().sum(-1))
-
-
-# ------------------------------------------------------------------------------------------------ chapter 3
 
 
 @chapter(3)
 def scaled(names):
     query, key, value = torch.randn(2, 3, 5, 7), torch.randn(2, 3, 11, 7), torch.randn(2, 3, 11, 4)
     expected = scaled_dot_product_attention(query, key, value)
-    torch.testing.assert_close(names["attention"](query, key, value), expected)
-
-
-# ------------------------------------------------------------------------------------------------ chapter 4
+    assert_close(names["attention"](query, key, value), expected)
 
 
 @chapter(4)
 def softmax(names):
     far = torch.randn(3, 5, 7) + 1000 * torch.randn(3, 5, 1)
-    torch.testing.assert_close(names["softmax"](far), masked_softmax(far))
+    assert_close(names["softmax"](far), masked_softmax(far))
     scores = torch.randn(7)
     expected = torch.autograd.functional.jacobian(lambda s: s.softmax(0), scores)
-    torch.testing.assert_close(names["jacobian"](scores), expected)
-
-
-# ------------------------------------------------------------------------------------------------ chapter 5
+    assert_close(names["jacobian"](scores), expected)
 
 
 @chapter(5)
@@ -117,16 +101,13 @@ def masking(names):
     visible = causal_mask(7) & padding_mask(lengths, 7)
     expected = scaled_dot_product_attention(query, key, value, visible)
     valid = torch.arange(7) < lengths[:, None]
-    torch.testing.assert_close(names["causal_attention"](query, key, value, valid), expected)
+    assert_close(names["causal_attention"](query, key, value, valid), expected)
     scores = torch.randn(3, 7, 7)
-    torch.testing.assert_close(names["masked_softmax"](scores, visible), masked_softmax(scores, visible))
+    assert_close(names["masked_softmax"](scores, visible), masked_softmax(scores, visible))
     query.requires_grad_()
     with torch.autograd.set_detect_anomaly(True):  # rows that see nothing: padding in front
         names["causal_attention"](query, key, value, valid.flip(1)).sum().backward()
     assert query.grad.isfinite().all()
-
-
-# ------------------------------------------------------------------------------------------------ chapter 6
 
 
 @chapter(6)
@@ -134,10 +115,7 @@ def self_attention(names):
     layer = names["SelfAttention"](width=7, query_width=3, value_width=5)
     x = torch.randn(2, 11, 7)
     parts = [x @ linear.weight.T for linear in (layer.query, layer.key, layer.value)]
-    torch.testing.assert_close(layer(x), scaled_dot_product_attention(*parts))
-
-
-# ------------------------------------------------------------------------------------------------ chapter 7
+    assert_close(layer(x), scaled_dot_product_attention(*parts))
 
 
 @chapter(7)
@@ -147,34 +125,25 @@ def many_heads(names):
     query, source, mask = torch.randn(2, 5, 12), torch.randn(2, 7, 12), torch.rand(2, 1, 5, 7) < 0.5
     mask[..., 0] = True  # a key for each query
     for own in (None, mask):
-        torch.testing.assert_close(layer(query, source, source, own), package(query, source, source, own)[0])
+        assert_close(layer(query, source, source, own), package(query, source, source, own)[0])
     theirs = nn.MultiheadAttention(12, 3, batch_first=True)
     nn.init.normal_(theirs.in_proj_bias)
     layer.load_state_dict(MultiHeadAttention.from_torch(theirs).state_dict())
-    torch.testing.assert_close(layer(query, source, source), theirs(query, source, source)[0])
-
-
-# ------------------------------------------------------------------------------------------------ chapter 8
+    assert_close(layer(query, source, source), theirs(query, source, source)[0])
 
 
 @chapter(8)
 def two_ways(names):
     x = torch.randn(2, 3, 7, 10)
-    torch.testing.assert_close(names["sinusoidal_positions"](7, 10), sinusoidal_positions(7, 10))
-    torch.testing.assert_close(names["rotate"](x), rotate(x))
-
-
-# ------------------------------------------------------------------------------------------------ chapter 9
+    assert_close(names["sinusoidal_positions"](7, 10), sinusoidal_positions(7, 10))
+    assert_close(names["rotate"](x), rotate(x))
 
 
 @chapter(9)
 def kernel_regression(names):
     query, key, value = torch.randn(5, 3), torch.randn(7, 3), torch.randn(7)
     expected = nadaraya_watson(query, key, value, bandwidth=0.7)
-    torch.testing.assert_close(names["kernel_regression"](query, key, value, 0.7), expected)
-
-
-# ------------------------------------------------------------------------------------------------ chapter 10
+    assert_close(names["kernel_regression"](query, key, value, 0.7), expected)
 
 
 @chapter(10)
@@ -183,8 +152,8 @@ def look_back(names):
     learned = layer.W_q.weight, layer.W_k.weight, layer.w_v.weight[0]
     context, weights = names["look_back"](query, states, *learned)
     expected, expected_weights = layer(query[:, None], states, states)
-    torch.testing.assert_close(context, expected[:, 0])
-    torch.testing.assert_close(weights, expected_weights[:, 0])
+    assert_close(context, expected[:, 0])
+    assert_close(weights, expected_weights[:, 0])
 
 
 def test_chapter_10_writes_out_the_additive_attention_of_the_package():
@@ -198,10 +167,7 @@ def test_chapter_10_writes_out_the_additive_attention_of_the_package():
     theirs = AdditiveAttention(6, 6, 4)  # the same random numbers, in the same order
     assert list(mine.state_dict()) == list(theirs.state_dict())
     state, states, mask = torch.randn(3, 6), torch.randn(3, 5, 6), padding_mask(torch.tensor([5, 2, 1]), 5)
-    torch.testing.assert_close(mine(state, states, mask), theirs(state[:, None], states, states, mask))
-
-
-# ------------------------------------------------------------------------------------------------ chapter 11
+    assert_close(mine(state, states, mask), theirs(state[:, None], states, states, mask))
 
 
 @chapter(11)
@@ -227,9 +193,6 @@ def a_transformer(names):
     blocks_agree(torch.randn(3, 5, 16))
 
 
-# ------------------------------------------------------------------------------------------------ chapter 13
-
-
 @chapter(12)
 def a_plan_that_copies(names):
     loop = torch.randperm(7).tolist() * 2
@@ -251,9 +214,6 @@ def cached(names):
     assert_close(torch.cat(found, dim=1), scaled_dot_product_attention(split[0], keys, values, is_causal=True))
 
 
-# ------------------------------------------------------------------------------------------------ chapter 14
-
-
 @chapter(14)
 def merged(names):
     scores, value = torch.randn(3, 5, 11), torch.randn(3, 11, 4)
@@ -261,12 +221,9 @@ def merged(names):
     ours = [partial(scores[..., keys], value[:, keys]) for keys in (slice(4), slice(4, 5), slice(5, None))]
     largest, total, mixture = names["merge"](parts[2], names["merge"](parts[0], parts[1]))
     expected = merge(merge(ours[0], ours[1]), ours[2])
-    torch.testing.assert_close(mixture / total, expected.answer())
-    torch.testing.assert_close((largest + total.log()).squeeze(-1), expected.log_total())
-    torch.testing.assert_close(mixture / total, masked_softmax(scores) @ value)
-
-
-# ------------------------------------------------------------------------------------------------ chapter 15
+    assert_close(mixture / total, expected.answer())
+    assert_close((largest + total.log()).squeeze(-1), expected.log_total())
+    assert_close(mixture / total, masked_softmax(scores) @ value)
 
 
 @chapter(15)

@@ -4,7 +4,6 @@ import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tarfile
 import zipfile
 from email.parser import Parser
@@ -50,21 +49,3 @@ def test_its_metadata_is_complete(built):
     links = re.findall(r"\]\((.*?)\)", metadata.get_payload())
     assert links
     assert all(link.startswith("https://") for link in links)  # a package index has no files beside it
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="environments are laid out otherwise there")
-def test_it_installs_in_an_empty_environment_and_says_what_to_do(built, tmp_path):
-    environment, others = tmp_path / "environment", tmp_path / "others"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
-    python = environment / "bin" / "python"
-    install = ["install", "--quiet", "--no-deps", "--no-index", built[0]]
-    subprocess.run([sys.executable, "-m", "pip", "--python", python, *install], check=True)
-    others.mkdir()
-    for path in Path(sysconfig.get_path("purelib")).iterdir():  # what the package needs, and not this checkout
-        if "softlookup" not in path.name:
-            (others / path.name).symlink_to(path)
-    settings = {"cwd": tmp_path, "env": {"PYTHONPATH": str(others), "PATH": ""}}
-    said = subprocess.check_output([python, "-m", "attention"], **settings, text=True)
-    assert said.startswith(f"Soft Lookup ({version()}): ")
-    assert "tensor([[0.6443, 0.3177, 0.0381]])" in said  # a softmax of √2, 1/√2 and −√2
-    assert f"{site()}/\n" in said

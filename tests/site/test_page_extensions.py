@@ -1,14 +1,15 @@
 """The book's Sphinx extensions on pages of their own: text beside a figure, cards of works, what is searched."""
 
+import pytest
 from docutils import nodes
 from docutils.utils import new_document
 from nbformat.v4 import new_markdown_cell, new_notebook
 from pybtex.database import parse_string
 
-from tools.site import cards
 from tools.site.beside import FiguresBeside
 from tools.site.citations import card
 from tools.site.formulas import forbid_breaks
+from tools.site.pages import card as chapter_card
 from tools.site.sections import formula, sections
 
 
@@ -53,17 +54,10 @@ def test_code_of_the_figure_in_a_cell_of_its_own_does_not_part_it_from_its_text(
     assert grouped(paragraph("one"), cell(), cell("tag_hide-input"), figure.deepcopy()) == [["one"], [], []]
 
 
-def test_a_heading_and_another_figure_end_it():
-    ends = {"heading": nodes.section("", nodes.title("", "Next")), "figure": cell(name="other")}
-    for end in ends.values():
-        parts = [
-            paragraph("one"),
-            cell("tag_beside", name="turn"),
-            paragraph("two"),
-            end,
-            paragraph("three", "#turn?x=1"),
-        ]
-        assert grouped(*parts) == [[], ["one", "two"], ["three"]]
+@pytest.mark.parametrize("end", [nodes.section("", nodes.title("", "Next")), cell(name="other")])
+def test_a_heading_and_another_figure_end_it(end):
+    told = [paragraph("one"), cell("tag_beside", name="turn"), paragraph("two"), end, paragraph("three", "#turn?x=1")]
+    assert grouped(*told) == [[], ["one", "two"], ["three"]]
 
 
 WORK = r"""@inproceedings{he2016, author = {He, Kaiming and M{\"u}ller <b>, Hans}, title = {Deep {R}esidual},
@@ -110,13 +104,10 @@ def test_sections_hold_their_own_text_alone():
     fold = nodes.raw("", "<details><summary>Why?</summary>", format="html")
     shown = nodes.container("", paragraph("result"), classes=["cell_output"])
     outer = nodes.section("", nodes.title("", "Outer"), paragraph("above"), fold, shown, inner, ids=["outer"])
-    assert sections(outer, {}) == [
-        ("", "Outer", "above Why?"),
-        ("inner", "Inner", "below"),
-    ]
+    assert sections(outer, {}) == [("", "Outer", "above Why?"), ("inner", "Inner", "below")]
 
 
 def test_the_card_at_a_chapter_s_end_shows_the_next_one():
     head = "# 4. A *title*\n\nText, **a word**. **Why does $Q$\nask $K^\\top$?** And **why?**"
-    card = cards.card(new_notebook(cells=[new_markdown_cell(head)]))
+    card = chapter_card(new_notebook(cells=[new_markdown_cell(head)]))
     assert (card.title, card.question) == ("4. A title", "Why does Q ask Kᵀ?")

@@ -8,7 +8,7 @@ letter by letter.
 import base64
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -45,11 +45,6 @@ def _parts(output: dict) -> list[tuple[str, str]]:
     return sorted(output["data"].items())
 
 
-def same(reference: str, output: str) -> bool:
-    """Whether a committed output and a new one are the same, so far as a reader can tell."""
-    return not difference(reference, output)
-
-
 def difference(reference: str, output: str) -> str:
     """The first thing in which a new output differs from the committed one, in a line; empty where there is none."""
     if reference == output:
@@ -59,36 +54,28 @@ def difference(reference: str, output: str) -> str:
     references, outputs = EXPLORER.split(reference), EXPLORER.split(output)
     if len(references) != len(outputs):
         return f"{len(references) // 3} explorers were {len(outputs) // 3}"
-    for part, (old, new) in enumerate(zip(references, outputs, strict=True)):
-        if part % 3 == 1:
-            payload = json.loads(old)
-            found = next(_figure(payload, json.loads(new)), "")
-        elif part % 3 == 2:
-            found = next(_tables(old, new, [ends for panel in payload["panels"] for ends in _tables_ends(panel)]), "")
-        else:
-            found = next(_text(old, new), "")
-        if found:
-            return found
-    return ""
+    ways = (_text, _figure, _tables)  # around explorers, and their two parts
+    pairs = zip(references, outputs, strict=True)
+    return next((found for part, (old, new) in enumerate(pairs) for found in ways[part % 3](old, new)), "")
 
 
-def _text(reference: str, output: str, ends: Sequence[float] = ()) -> Iterator[str]:
-    """Words, and numbers to one in the last place, or to a share of a scale between two ends."""
+def _text(reference: str, output: str, are_drawn: bool = False) -> Iterator[str]:
+    """Words, and numbers to one in the last place; those that are drawn, to a share of their range, too."""
     old, new = NUMBER.split(reference), NUMBER.split(output)
     if len(old) != len(new):
         yield f"{reference[:200]!r} is now {output[:200]!r}"
         return
+    numbers = [[number.replace("−", "-") for number in parts[1::2]] for parts in (old, new)]
+    ends = _ends(list(map(float, numbers[0]))) if are_drawn and numbers[0] else (0.0, 0.0)
+    pairs = [abs(float(one) - float(other)) <= _most(one, other, ends) for one, other in zip(*numbers, strict=True)]
     for part, (one, other) in enumerate(zip(old, new, strict=True)):
-        if one != other and not (part % 2 and _same_number(one, other, ends)):
+        if one != other and not (part % 2 and pairs[part // 2]):
             yield f"{''.join(old[:part])[-40:]}{one!r} is now {other!r}"
 
 
-def _same_number(reference: str, output: str, ends: Sequence[float]) -> bool:
-    texts = [text.replace("−", "-") for text in (reference, output)]
-    one, other = map(float, texts)
-    if ends and not list(_apart(np.array(one), np.array(other), *map(np.array, ends))):
-        return True
-    return abs(one - other) <= 1.001 * min(map(_last_place, texts))
+def _most(one: str, other: str, ends: tuple[float, float]) -> float:
+    """How far two printed numbers may be apart."""
+    return max(1.001 * min(_last_place(one), _last_place(other)), SHARE * (ends[1] - ends[0]))
 
 
 def _last_place(number: str) -> float:
@@ -98,18 +85,19 @@ def _last_place(number: str) -> float:
     return 10.0 ** (int(exponent or 0) - decimals) if decimals else 0.0
 
 
-def _tables(reference: str, output: str, scales: list[Sequence[float]]) -> Iterator[str]:
-    """The plain tables of a figure's first state: cells as the panels draw them, everything else as text."""
+def _tables(reference: str, output: str) -> Iterator[str]:
+    """The plain tables of a figure's first state: what stands in their cells is drawn, all else is text."""
     old, new = CELLS.split(reference), CELLS.split(output)
-    if len(old) != len(new) or len(old) // 2 != len(scales):
+    if len(old) != len(new):
         yield f"{len(old) // 2} tables are now {len(new) // 2}"
         return
     for part, (one, other) in enumerate(zip(old, new, strict=True)):
-        yield from _text(one, other, scales[part // 2] if part % 2 else ())
+        yield from _text(one, other, are_drawn=part % 2 == 1)
 
 
-def _figure(reference: dict[str, Any], output: dict[str, Any]) -> Iterator[str]:
+def _figure(old_payload: str, new_payload: str) -> Iterator[str]:
     """An explorer's words, and the numbers of each panel in every state, from which follows where a control is idle."""
+    reference, output = json.loads(old_payload), json.loads(new_payload)
     counts = [len(control["states"]) for control in reference["controls"]]
     old, new = ({**payload, "panels": [], "idle": {}} for payload in (reference, output))
     yield from _words(old, new)
@@ -140,7 +128,7 @@ def _field(
         if (first != second).any():
             yield "another mask"
     else:
-        yield from _apart(first, second, *_scale(name, panel))
+        yield from _apart(first, second, *_scale(name, panel, first))
 
 
 def _words(old: Any, new: Any) -> Iterator[str]:
@@ -151,7 +139,7 @@ def _words(old: Any, new: Any) -> Iterator[str]:
         yield from _words([*old.values()], [*new.values()])
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         if old and all(isinstance(each, float) for each in old + new):
-            yield from _apart(np.array(old), np.array(new), *_ends(old if np.ptp(old) else [0.0, *np.abs(old)]))
+            yield from _apart(np.array(old), np.array(new), *_ends(old))
         else:
             for one, other in zip(old, new, strict=True):
                 yield from _words(one, other)
@@ -177,34 +165,20 @@ def _apart(
         yield f"{one[0]:.6g} is now {other[0]:.6g} ({different.sum()} of {different.size} numbers)"
 
 
-def _scale(name: str, panel: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, bool]:
-    """The ends of what a field is drawn on, and whether by logarithms."""
+def _scale(name: str, panel: dict[str, Any], numbers: np.ndarray) -> tuple[float, float, bool]:
+    """The ends of what a field is drawn on, and whether by logarithms; a flow's stations have each their own range."""
     words = {each: field["items"] for each, field in panel["fields"].items() if "items" in field}
-    if panel["kind"] == "flow":
-        station = int(name.split("_")[0])
-        return *_ends([limits[station] for limits in words["limits"]]), False
-    if panel["kind"] == "plane":
-        if name.startswith("joins"):
-            return np.array(0.0), np.array(max(words["most"]) or 1.0), False
-        return *np.transpose([_ends(words["x_limits"]), _ends(words["limits"])]), False
-    if panel["kind"] == "curves":
-        across = name.startswith(("x", "points_x", "moments"))
-        limits, scale = ("x_limits", "x_scale") if across else ("limits", "y_scale")
-        return *_ends(words[limits]), words[scale][0] == "log"
-    return *_ends(words["limits"]), False
+    is_across = panel["kind"] == "curves" and name.startswith(("x", "points_x", "moments"))
+    limits = numbers if panel["kind"] == "flow" else words["x_limits" if is_across else "limits"]
+    return *_ends(limits), words.get("x_scale" if is_across else "y_scale", [""])[0] == "log"
 
 
-def _ends(limits: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The lowest and the highest of some limits."""
-    return np.min(limits), np.max(limits)
-
-
-def _tables_ends(panel: dict[str, Any]) -> list[Sequence[float]]:
-    """The ends of the scale of each of a panel's plain tables."""
-    limits = panel["fields"].get("limits", {"items": []})["items"]
-    if panel["kind"] == "flow":
-        return [_ends(station) for station in np.swapaxes(limits, 0, 1)]
-    return [_ends(limits)] if panel["kind"] != "diagram" else []
+def _ends(numbers: Any) -> tuple[float, float]:
+    """The lowest and the highest of some numbers; of one number, nothing and its size."""
+    finite = np.asarray(numbers)[np.isfinite(numbers)]
+    if not finite.size or not np.ptp(finite):
+        finite = np.array([0.0, *np.abs(finite.ravel())])
+    return finite.min(), finite.max()
 
 
 def _unpacked(field: dict[str, Any], counts: list[int]) -> np.ndarray:
@@ -231,20 +205,13 @@ def _plot(reference: str, output: str) -> Iterator[str]:
         if part % 2 and one[0] == other[0] == ">":
             yield from _text(one, other)
         elif part % 2 and one[0] == other[0] == "#":
-            if (
-                np.abs(
-                    np.subtract(*(np.frombuffer(bytes.fromhex(each[1:]), "u1").astype(int) for each in (one, other)))
-                ).max()
-                > SHADE
-            ):
+            shades = [np.frombuffer(bytes.fromhex(each[1:]), "u1").astype(int) for each in (one, other)]
+            if np.abs(shades[0] - shades[1]).max() > SHADE:
                 yield f"the colour {one} is now {other}"
         else:
             places = [np.array(NUMBER.findall(each), dtype=float) for each in (one, other)]
-            if (
-                NUMBER.sub("", one) != NUMBER.sub("", other)
-                or not part % 2
-                or np.abs(places[0] - places[1]).max() >= POINTS
-            ):
+            is_place = part % 2 and NUMBER.sub("", one) == NUMBER.sub("", other)
+            if not is_place or np.abs(places[0] - places[1]).max() >= POINTS:
                 yield f"in a plot, {one[:60]!r} is now {other[:60]!r}"
 
 

@@ -26,7 +26,6 @@ METADATA = {
 CELL_METADATA = ("mystnb", "tags")
 # As Colab and JupyterLab say what the tag says to the page.
 FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}
-SVG = "image/svg+xml"
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 TIMEOUT = 120
 
@@ -49,17 +48,12 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
         if cell.cell_type == "code":
             if {"hide-input", "hide-cell"} & set(cell.metadata.get("tags", ())):
                 cell.metadata |= FOLDED
-            cell.outputs = [_normalise_output(output) for output in cell.outputs]
+            for output in cell.outputs:
+                output.pop("transient", None)
+                data = output.get("data", {})
+                data.pop(WIDGET_VIEW, None)
+                data |= {kind: SVG_METADATA.sub("", text) for kind, text in data.items() if kind == "image/svg+xml"}
     return notebook
-
-
-def _normalise_output(output: NotebookNode) -> NotebookNode:
-    output.pop("transient", None)
-    if "data" in output:
-        output.data.pop(WIDGET_VIEW, None)
-        if SVG in output.data:
-            output.data[SVG] = SVG_METADATA.sub("", output.data[SVG])
-    return output
 
 
 def run(path: Path) -> None:
@@ -86,27 +80,18 @@ def page_name(path: Path) -> str:
     return path.resolve().relative_to(BOOK.resolve()).with_suffix("").as_posix()
 
 
-def main(names: list[str]) -> int:
-    """Run the notebooks named, or all of the book's, two at a time; return how many failed."""
-    os.environ["OMP_NUM_THREADS"] = "1"
-    paths = [Path(name) for name in names] or NOTEBOOKS
-    missing = [path for path in paths if not path.is_file()]
-    if missing:
-        print(f"There is no notebook {missing[0]}.", file=sys.stderr)
-        return 1
-
-    def attempt(path: Path) -> bool:
-        try:
-            run(path)
-        except CellExecutionError as error:
-            print(f"{path}: {error}", file=sys.stderr)
-            return False
-        print(path)
-        return True
-
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        return list(pool.map(attempt, paths)).count(False)
+def attempt(path: Path) -> bool:
+    """Run a notebook, and say how that went."""
+    try:
+        run(path)
+    except (CellExecutionError, FileNotFoundError) as error:
+        print(f"{path}: {error}", file=sys.stderr)
+        return False
+    print(path)
+    return True
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    os.environ["OMP_NUM_THREADS"] = "1"
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        sys.exit(not all(list(pool.map(attempt, map(Path, sys.argv[1:] or NOTEBOOKS)))))

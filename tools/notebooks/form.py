@@ -12,7 +12,6 @@ from tools.notebooks.execute import NOTEBOOKS, WIDGET_VIEW, normalise
 
 MOST_LINES = 25
 MOST_FOLDED_LINES = 50  # of code that only draws, with the question and the reason of a prediction
-MOST_IMPORTS = 8
 SETUP = """\
 try:
     import attention
@@ -52,8 +51,6 @@ def _cell_faults(cell: NotebookNode) -> list[str]:
     most = MOST_FOLDED_LINES if "hide-input" in cell.metadata.get("tags", ()) else MOST_LINES
     if len(lines) > most:
         found.append(f"has {len(lines)} lines, more than {most}")
-    if sum(line.startswith(("import ", "from ")) for line in lines) > MOST_IMPORTS:
-        found.append(f"has more than {MOST_IMPORTS} lines of imports")
     if "hide-input" in cell.metadata.get("tags", ()) and not lines[0].startswith("# @title "):
         found.append("is folded and has no title: begin it with a line '# @title What it draws', which Colab shows")
     if nbval.get("skip") or not nbval.get("check", True):

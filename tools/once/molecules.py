@@ -1,7 +1,6 @@
 """Where the atoms of chapter 15's reactions are drawn: ``python -m tools.once.molecules`` writes it into the package.
 
-It needs RDKit (``pip install rdkit``), which the book itself does not: its places are kept in a file, and the weekly
-job compares them.
+It needs RDKit, which the book itself does not; the weekly job compares what is kept.
 """
 
 import json
@@ -27,22 +26,15 @@ def drawn(line: str) -> dict[str, list]:
         rdDepictor.Compute2DCoords(molecule)
         Chem.Kekulize(molecule, clearAromaticFlags=True)
         first = len(places)
-        shape = molecule.GetConformer()
-        for atom in molecule.GetAtoms():
-            spot = shape.GetAtomPosition(atom.GetIdx())
-            places.append([round(spot.x, 2) + 0.0, round(spot.y, 2) + 0.0])  # no −0
+        spots = molecule.GetConformer().GetPositions()
+        places += [[round(float(x), 2) + 0.0, round(float(y), 2) + 0.0] for x, y, _ in spots]  # no −0
         for bond in molecule.GetBonds():
             ends = sorted((first + bond.GetBeginAtomIdx(), first + bond.GetEndAtomIdx()))
             bonds.append([*ends, int(bond.GetBondTypeAsDouble())])
     return {"places": places, "bonds": sorted(bonds)}
 
 
-def main() -> None:
+if __name__ == "__main__":
     lines = [*REACTIONS.values(), *ESTER.values()]
     rows = [f"{json.dumps(line)}: {json.dumps(drawn(line), separators=(',', ':'))}" for line in lines]
     FILE.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
-    print(f"{len(rows)} reactions in {FILE}")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,9 +1,10 @@
-"""The book's own Sphinx extension: what _config.yml cannot say."""
+"""The book's own Sphinx extension: what _config.yml cannot say, and the scripts and styles of its pages."""
 
 import re
 import shutil
 from importlib.util import find_spec
 from pathlib import Path
+from runpy import run_path
 from urllib.parse import quote
 
 from docutils import nodes
@@ -11,17 +12,22 @@ from markupsafe import Markup
 from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
 
-from tools.site import page_front
+from tools.editions.edition import ROOT
 
 # Formulas as SVG, with their glyphs in the script: browsers may refuse font files to a page opened from disk.
 MATHJAX = "tex-svg-full.js"
+FRONT = ROOT / "book" / "_front"  # the pages' own; the explorers' comes from the package
+EXPLORER = run_path(str(ROOT / "src/attention/explorer/front.py"))  # alone: the package around it imports PyTorch
+STYLES = ("fonts", "theme", "text", "welcome", "code", "folds", "beside")
+STYLES += ("api", "citations", "find", "around", "paper")
+SCRIPTS = ("beside", "citations", "paper", "predicted", "stumbled")
 
 
 def setup(app):
     """Register with Sphinx."""
     app.config.mathjax_path = f"mathjax/{MATHJAX}"
     app.connect("builder-inited", copy_mathjax)
-    app.connect("builder-inited", page_front.write)
+    app.connect("builder-inited", write_front)
     # a page shows what others say: the search their text, a chapter's end the next one
     app.connect("env-get-outdated", lambda app, env, *_: env.found_docs)
     app.add_transform(LinksToStates)
@@ -38,6 +44,24 @@ def copy_mathjax(app) -> None:
     source = Path(find_spec("sphinx-mathjax-offline").origin).parent / "static" / "mathjax"
     unused = {path.name for path in source.glob("*.js")} - {MATHJAX}
     shutil.copytree(source, Path(app.outdir, "_static", "mathjax"), ignore=lambda *_: unused, dirs_exist_ok=True)
+
+
+def write_front(app) -> None:
+    """Write the scripts, the stylesheets and the fonts of every page of the book, and the script of the search page."""
+    files = {
+        "explorer.css": EXPLORER["stylesheet"](),
+        "explorer.js": EXPLORER["script"](),
+        "softlookup.css": _joined(STYLES, "css"),
+        "softlookup.js": f"(() => {{\n{_joined(SCRIPTS, 'js')}}})();\n",
+        "find.js": f"(() => {{\n{_joined(('find',), 'js')}}})();\n",
+    }
+    for name, text in files.items():
+        Path(app.outdir, "_static", name).write_text(text, encoding="utf-8")
+    shutil.copytree(FRONT / "fonts", Path(app.outdir, "_static", "fonts"), dirs_exist_ok=True)
+
+
+def _joined(names: tuple[str, ...], suffix: str) -> str:
+    return "\n".join((FRONT / f"{name}.{suffix}").read_text(encoding="utf-8") for name in names)
 
 
 class LinksToStates(SphinxTransform):
@@ -67,7 +91,7 @@ def add_to_context(app, pagename, templatename, context, doctree) -> None:
     """Give the page's template (book/_templates/layout.html) its helper, and the page a body that can be read aloud."""
     context["without_font_preloads"] = without_font_preloads
     if "body" in context:
-        context["body"] = light(readable(context["body"]))
+        context["body"] = readable(context["body"])
 
 
 def name_toggles(app, pagename, templatename, context, doctree) -> None:
@@ -108,12 +132,3 @@ def readable(body: str) -> str:
     body = re.sub(r'<dt class="sig .*?</dt>', without_list, body, flags=re.DOTALL)
     body = body.replace(' aria-label="Toggle hidden content"', "")
     return body.replace('role="doc-biblioentry"', 'role="listitem"')
-
-
-def light(body: str) -> str:
-    """Leave out the tags of code that has the colour of the text: names, punctuation and spaces, a fifth of a page.
-
-    >>> light('<span class="n">query</span><span class="w"> </span><span class="o">@</span>')
-    'query <span class="o">@</span>'
-    """
-    return re.sub(r'<span class="[npw]">([^<]*)</span>', r"\1", body)

@@ -21,8 +21,10 @@ from tools.notebooks.execute import NOTEBOOKS, page_name
 
 MARK = "<!-- figures -->"
 CHAPTER = re.compile(r"(?:book/)?(?P<more>more/)?(?P<number>\d\d)-")
-FIGURE = re.compile(r'<attention-explorer class="attention-explorer"(?: id="(?P<name>[^"]+)")?>')
-PAYLOAD = re.compile(f'{FIGURE.pattern}\n<script type="application/json">(?P<data>.*?)</script>')
+FIGURE = re.compile(
+    r'<attention-explorer class="attention-explorer"(?: id="(?P<name>[^"]+)")?>\n'
+    r'(?P<script><script type="application/json">(?P<data>.*?)</script>)(?P<head>\n<p class="head">)?'
+)
 
 
 def setup(app):
@@ -43,17 +45,10 @@ class Figure(NamedTuple):
 
 
 def figures(notebook: NotebookNode, page: str) -> list[Figure]:
-    """The figures of a notebook, in their order.
-
-    Args:
-        notebook: one that was executed.
-        page: the name of its page.
-    """
-    outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
-    texts = [output.data["text/html"] for output in outputs if "text/html" in output.get("data", {})]
-    places = numbers(page)
-    found = []
-    for match in (match for text in texts for match in PAYLOAD.finditer(text)):
+    """The figures of a notebook that was executed, in their order; ``page`` is the name of its page."""
+    outputs = [output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", ())]
+    places, found = numbers(page), []
+    for match in FIGURE.finditer("".join(data.get("text/html", "") for data in outputs)):
         payload = json.loads(match["data"])
         number, anchor = next(places)
         asked = payload.get("predict", {}).get("question", "")
@@ -82,15 +77,13 @@ def numbered(body: str, page: str) -> str:
 
     def begin(found: re.Match) -> str:
         number, anchor = next(places)
+        anchor = found["name"] or anchor
         own = f' data-number="{number}"' if number else ""
-        return f'<attention-explorer class="attention-explorer" id="{found["name"] or anchor}"{own}>'
+        figure = f'<attention-explorer class="attention-explorer" id="{anchor}"{own}>\n{found["script"]}'
+        head = f'<a href="#{anchor}">Figure {number}</a> · ' if number and found["head"] else ""
+        return figure + (found["head"] or "") + head
 
-    def head(found: re.Match) -> str:
-        return f'{found[0]}<a href="#{found["anchor"]}">Figure {found["number"]}</a> · '
-
-    body = FIGURE.sub(begin, body)
-    numbered = r'id="(?P<anchor>[^"]+)" data-number="(?P<number>[\w.]+)">\n<script.*?</script>\n<p class="head">'
-    return re.sub(numbered, head, body)
+    return FIGURE.sub(begin, body)
 
 
 class CodeBelow(SphinxPostTransform):

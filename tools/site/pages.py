@@ -1,17 +1,31 @@
-"""A Sphinx extension: where a page is in the course, its foot, and the book's address for what asks for it."""
+"""A Sphinx extension: where a page is in the course, what comes next, its foot; and the book's address.
+
+The card at a chapter's end (``book/_templates/card.html``) shows the next chapter, as its notebook has it.
+"""
 
 import re
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlencode, urlsplit
 
 import nbformat
 from docutils import nodes
+from nbformat import NotebookNode
 
 from tools.editions import edition
 from tools.site import workload
+from tools.site.sections import formula
 
-CHAPTER = re.compile(r"book/(\d\d)-")
+CHAPTER = re.compile(r"book/(\d\d)-[\w-]+")
 MORE = re.compile(r"book/more/")
+
+
+class Card(NamedTuple):
+    """What a card says of the chapter that comes next."""
+
+    title: str
+    question: str
+    minutes: int
 
 
 def setup(app):
@@ -34,18 +48,25 @@ def set_address(app, config) -> None:
 
 
 def add_to_context(app, pagename, templatename, context, doctree) -> None:
-    """Give a page its foot; and if it is one of the book's, its place and *Did you stumble?*"""
+    """Give a page its foot; and if it is one of the book's, its place, *Did you stumble?* and what comes next."""
     context |= app.edition
     if doctree is None:
         return
-    for formula in [*doctree.findall(nodes.math_block)]:  # the page is written; it is shared with words alone
-        formula.parent.remove(formula)
+    for displayed in [*doctree.findall(nodes.math_block)]:  # the page is written; it is shared with words alone
+        displayed.parent.remove(displayed)
     context["stumbled"] = stumbled(page=f"{app.config.html_baseurl}{pagename}.html", **app.edition)
     context |= neighbours(app, pagename)
-    if CHAPTER.match(pagename):
-        count = max(CHAPTER.match(name)[1] for name in app.env.found_docs if CHAPTER.match(name))
-        said = place(Path(app.srcdir, f"{pagename}.ipynb"), int(count))
+    chapters = sorted(filter(CHAPTER.fullmatch, app.env.found_docs))
+    if pagename in chapters:
+        said = place(read(app, pagename), int(CHAPTER.match(pagename)[1]), len(chapters))
         context["body"] = context["body"].replace("</h1>", f'</h1>\n<p class="place">{said}</p>', 1)
+        context["is_chapter"] = True
+        for following in chapters[chapters.index(pagename) + 1 :][:1]:
+            context |= {"following": following, "card": card(read(app, following))}
+
+
+def read(app, page: str) -> NotebookNode:
+    return nbformat.read(Path(app.srcdir, f"{page}.ipynb"), as_version=4)
 
 
 def neighbours(app, pagename: str) -> dict[str, dict[str, str] | None]:
@@ -64,12 +85,31 @@ def _link(app, pagename: str, other: str) -> dict[str, str]:
     return {"link": app.builder.get_relative_uri(pagename, other), "title": title}
 
 
-def place(path: Path, count: int) -> str:
+def place(notebook: NotebookNode, number: int, count: int) -> str:
     """Where a chapter is in the course, and how long it takes: the instructors' page says how that is estimated."""
-    load = workload.count(nbformat.read(path, as_version=4))
+    load = workload.count(notebook)
     parts = "text {}, code {}, figures {}".format(*load.parts)
-    said = f"Chapter {int(path.name[:2])} of {count} · about {load.lecture} minutes ({parts})"
+    said = f"Chapter {number} of {count} · about {load.lecture} minutes ({parts})"
     return f"{said} · {load.exercises} exercises, {load.exercises * workload.MINUTES_AN_EXERCISE} minutes"
+
+
+def card(notebook: NotebookNode) -> Card:
+    """What a chapter's notebook says of itself: title, minutes, and its first bold question."""
+    first = notebook.cells[0].source
+    bold = " ".join(first.split()).split("**")[1::2]
+    question = next((part for part in bold if part.endswith("?")), "")
+    title = first.splitlines()[0].removeprefix("# ")
+    return Card(plain(title), plain(question), workload.count(notebook).lecture)
+
+
+def plain(text: str) -> str:
+    """A sentence without its marks.
+
+    >>> plain("Where do $Q$ and\\n*K* come from?")
+    'Where do Q and K come from?'
+    """
+    text = re.sub(r"\$([^$]+)\$", lambda found: formula(found[1]), text)
+    return " ".join(re.sub(r"[*`]", "", text).split())
 
 
 def stumbled(address: str, page: str, edition: str, commit: str) -> str:
