@@ -13,14 +13,12 @@ from attention import causal_mask
 from attention.explorer import (
     Box,
     bars,
-    cell,
     choice,
     curves,
     diagram,
     explore,
     graph,
     heatmap,
-    marker,
     plane,
     sketch,
     tokens,
@@ -240,22 +238,6 @@ def test_small_numbers_are_told_where_a_map_has_no_fixed_decimals():
     assert ">0.25<" in page
 
 
-def test_a_marker_is_answered_by_the_bar():
-    found = prediction(marker("How much for the cat?", bar=1))
-    expected = torch.tensor([2.0, 2.0, 0.0]).softmax(0)[1].item()
-    assert found["answer"] == pytest.approx(expected, rel=1e-5)
-    assert (found["said"], found["limits"], found["row"]) == (f"It is {expected:.2f}.", [0.0, 1.0], 1)
-
-
-def test_a_cell_is_the_largest_that_the_mask_lets_through():
-    def picture(late):
-        values = torch.tensor([[0.1, 9.0], [0.7, 0.3] if late else [0.2, 0.8]])
-        return heatmap(values, rows=["a", "b"], columns=["c", "d"], mask=causal_mask(2))
-
-    found = explore(picture, predict=cell("Which is the largest?"), late=True).widget.payload["predict"]
-    assert (found["answer"], found["said"]) == ([[1, 0]], "The largest is b → c: 0.70.")
-
-
 def rising(x, **words):
     def picture(power=1):
         return curves(x, {"bent": x**power, "flat": torch.zeros(len(x))}, **words)
@@ -297,20 +279,24 @@ BAD_PREDICTIONS = {
         "answer must be one of the, cat, sat, found 'dog'",
     ),
     "one option": (lambda: choice("Who?", ["cat"], largest), ValueError, "options must be two or more, all different"),
-    "a panel that is not there": (lambda: asked(cell("Which?", panel=1)), ValueError, "predict is about panel 1"),
+    "a panel that is not there": (
+        lambda: asked(choice("Who?", WORDS, largest, panel=1)),
+        ValueError,
+        "predict is about panel 1",
+    ),
     "a state that is not there": (
-        lambda: asked(cell("Which?", at={"temperature": 3.0})),
+        lambda: asked(choice("Who?", WORDS, largest, at={"temperature": 3.0})),
         ValueError,
         "temperature has no state 3.0; it has 0.5, 1.0, 4.0",
     ),
-    "a marker on a map": (
-        lambda: explore(lambda x: heatmap(x * SQUARE), predict=marker("How?"), x=(1, 3)),
+    "a sketch on a map": (
+        lambda: explore(lambda x: heatmap(x * SQUARE), predict=sketch("How?", "bent"), x=(1, 3)),
         ValueError,
-        "predict asks for a marker: its panel must be bars, found heatmap",
+        "predict asks for a sketch: its panel must be curves, found heatmap",
     ),
-    "a sentence": (lambda: asked("Who?"), TypeError, "predict must be a choice, cell, marker or sketch, found str"),
+    "a sentence": (lambda: asked("Who?"), TypeError, "predict must be a choice or a sketch, found str"),
     "half a reason": (
-        lambda: cell("Which?", because="as it is the largest"),
+        lambda: choice("Who?", WORDS, largest, because="as it is the largest"),
         ValueError,
         "because must be a whole sentence, found 'as it is the largest'",
     ),

@@ -39,8 +39,8 @@ def explore(
         title: a few plain words that say what is seen; the book puts the figure's number before it.
         name: lower-case letters, digits and hyphens: a link ``#name?control=label`` sets these controls, in the page
             and from outside.
-        predict: a question that is answered before the figure is seen: a :func:`choice`, a :func:`cell`, a
-            :func:`marker` or a :func:`sketch`.
+        predict: a question that is answered before the figure is seen: a :func:`choice` or a
+            :func:`sketch`.
         print: the state that the printed book shows, or a list of them, each with some controls or all; the one that
             the controls begin at when not given.
         play: the name of a slider that a page plays by itself, once, when the figure is first seen; not for a reader

@@ -141,7 +141,7 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
 
   // A hand on what is locked is told why: the question flashes.
   listen(el, "click", ({ target }) => {
-    const isFree = !el.contains(target) || target.closest(".prediction, .tools, .tap, .drag, .sketch, .commit");
+    const isFree = !el.contains(target) || target.closest(".prediction, .tools, .sketch, .commit");
     if (standing === "asked" && !isFree) flash(question);
   });
 

@@ -76,7 +76,9 @@ function guessSketch(spec, panel) {
     let heights = [];
     let from = null; // where the stroke was last
     let began = null; // where a finger lies that may yet scroll
-    const commit = commitBelow(panel(), () => answer(heights));
+    const button = makeButton({ class: "pill", disabled: "" }, () => answer(heights), "this is my guess");
+    const commit = make("p", { class: "commit" }, button);
+    panel().element.append(commit);
     const canvas = layer(() => heights, "draw the line here");
     const sliders = supports.map(slider);
     const hidden = [...canvas.stage.children].filter((each) => each !== canvas.svg);
@@ -88,7 +90,7 @@ function guessSketch(spec, panel) {
       setText(canvas.name, "your guess");
       canvas.draw();
       placeSliders();
-      commit.ready();
+      button.disabled = false;
     }
 
     function stroke(event) {

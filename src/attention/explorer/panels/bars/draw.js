@@ -143,9 +143,7 @@ function bars(read, hand) {
   const compare = (state) => (compared = state && read("values", state));
   const written = (i) => (isHidden(i) ? "masked" : brief(now.values[i], now.digits));
   const summary = () => (sides.length > 4 ? "" : now.labels.map((label, i) => `${label} ${written(i)}`).join(", "));
-  const guessed = { cells: cells.map((cell) => [cell]), wholeRows: true };
-  const look = { legend: parts.length ? legend : null, slim: true };
-  return { element, update, highlight, compare, summary, stop, ...guessed, ...look };
+  return { element, update, highlight, compare, summary, stop, legend: parts.length ? legend : null, slim: true };
 }
 
 panelKinds.bars = bars;

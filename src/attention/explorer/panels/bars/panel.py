@@ -79,7 +79,6 @@ def bars(
 
 class Bars(Panel):
     kind = "bars"
-    guesses = ("cell", "marker")
 
     def plain(self):
         """One number a row, behind the parts that it is the sum of, where it has any."""
@@ -100,7 +99,3 @@ class Bars(Panel):
 
     def row_names(self):
         return self.words["labels"]
-
-    def cell_names(self) -> list[list[str]]:
-        """What each bar is called where a guess names it."""
-        return [[label] for label in self.words["labels"]]

@@ -211,7 +211,7 @@ function heatmap(read, hand) {
     const said = (row, i) => `${row} ${now.columns.map((name, j) => `${name} ${number(i, j)}`).join(", ")}`;
     return sides.length * columns > 4 ? "" : now.rows.map(said).join("; ");
   }
-  return { element, update, highlight, compare, summary, stop, legend, cells, columns };
+  return { element, update, highlight, compare, summary, stop, legend, columns };
 }
 
 panelKinds.heatmap = heatmap;

@@ -88,7 +88,6 @@ def heatmap(
 
 class Heatmap(Panel):
     kind = "heatmap"
-    guesses = ("cell",)
 
     def plain(self):
         words = self.words
@@ -107,7 +106,3 @@ class Heatmap(Panel):
 
     def row_names(self):
         return self.words["rows"]
-
-    def cell_names(self) -> list[list[str]]:
-        """What each cell is called where a guess names it."""
-        return [[f"{row} → {column}" for column in self.words["columns"]] for row in self.words["rows"]]
