@@ -19,7 +19,7 @@ class Prediction:
     question: str
     kind: str
     answer: Callable[[Panel], Any]
-    tell: Callable[[Panel, Any, Sequence[float]], dict[str, Any]]  # from the limits, too: what this kind needs
+    tell: Callable[[Panel, Any, dict[str, Any]], dict[str, Any]]  # what else this kind of question needs
     at: dict[str, Any]
     panel: int
     because: str
@@ -30,12 +30,11 @@ class Prediction:
         if self.because and not self.because.endswith((".", "!", "?")):
             raise ValueError(f"because must be a whole sentence, found {self.because!r}")
 
-    def payload(self, panels: list[Panel], state: dict[str, Any], limits: Sequence[float] | None) -> dict[str, Any]:
-        """The question as the front end reads it, with the answer that these panels, those of ``state``, give."""
-        panel = panels[self.panel]
+    def payload(self, panel: Panel, state: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
+        """The question as the front end reads it, with the answer of its panel in ``state``, packed in ``fields``."""
         answer = self.answer(panel)
         asked = {"question": self.question, "kind": self.kind, "panel": self.panel, "state": state}
-        return asked | {"answer": answer, "because": self.because} | self.tell(panel, answer, limits)
+        return asked | {"answer": answer, "because": self.because} | self.tell(panel, answer, fields)
 
 
 def choice(
@@ -78,7 +77,7 @@ def choice(
             raise ValueError(f"answer must be one of {', '.join(options)}, found {found!r}")
         return found
 
-    def tell(shown: Panel, answer: str, limits) -> dict[str, Any]:
+    def tell(shown: Panel, answer: str, _) -> dict[str, Any]:
         return {"options": list(options), "rows": shown.row_names(), "said": f"The answer is “{answer}”."}
 
     return Prediction(question, "option", named, tell, dict(at or {}), panel, because, before=before)
@@ -104,11 +103,12 @@ def sketch(
         y = shown.numbers[f"line_{shown.words['names'].index(line)}"][_places(shown)]
         return [float(f"{value:.4g}") if np.isfinite(value) else None for value in y]
 
-    def tell(shown: Panel, answer: list[float | None], limits) -> dict[str, Any]:
+    def tell(shown: Panel, answer: list[float | None], fields) -> dict[str, Any]:
+        low, high = limits = shown.words["limits"] or fields["limits"]["items"][0]
         x = [float(f"{place:.6g}") for place in shown.numbers["x"][_places(shown)]]
         axis = shown.words["axes"][0] or "x"
         known = [index for index, y in enumerate(answer) if y is not None]
-        digits = max(0, math.ceil(2 - math.log10(limits[1] - limits[0])))  # a hundredth of the axis
+        digits = max(0, math.ceil(2 - math.log10(high - low)))  # a hundredth of the axis
         ends = [f"{answer[index]:.{digits}f} at {axis} = {x[index]:.3g}" for index in (known[0], known[-1])]
         said = f"It goes from {' to '.join(ends)}.".replace("-", "−")
         return {"line": line, "x": x, "axis": axis, "limits": list(limits), "digits": digits, "said": said}
@@ -125,8 +125,7 @@ def check_prediction(prediction: Prediction, states: list[list[Panel]]) -> None:
         raise ValueError(f"predict is about panel {prediction.panel}; there are {count}, counted from 0")
     panel = states[0][prediction.panel]
     if kind not in ("option", *panel.guesses):
-        kinds = " or ".join(sorted(each.kind for each in Panel.__subclasses__() if kind in each.guesses))
-        raise ValueError(f"predict asks for a {kind}: its panel must be {kinds}, found {panel.kind}")
+        raise ValueError(f"predict asks for a {kind}, which nobody can draw in {panel.kind}")
     if kind == "sketch":
         _check_line(prediction.line, panel)
         return  # a line may stand still: it is hidden, whatever the controls

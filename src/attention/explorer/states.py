@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from attention.explorer.controls import Control
-from attention.explorer.panels import Panel
+from attention.explorer.panels import KINDS, Panel
 
 MOST_STATES = 10_000
 MOST_BYTES = 300_000
@@ -79,10 +79,8 @@ def as_panels(returned: Any) -> list[Panel]:
         multiples = isinstance(part, (list, tuple))
         for panel in part if multiples else [part]:
             if not isinstance(panel, Panel):
-                kinds = ", ".join(sorted(each.kind for each in Panel.__subclasses__()))
-                raise TypeError(
-                    f"the function must return a panel, or a list of them ({kinds}), found {type(panel).__name__}"
-                )
+                kinds, found = ", ".join(KINDS), type(panel).__name__
+                raise TypeError(f"the function must return a panel, or a list of them ({kinds}), found {found}")
             panels.append(replace(panel, group=group) if multiples else panel)
     return panels
 

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from attention.explorer.panels.base import Panel, as_axes, as_index, as_numbers, common_words, finite
-from attention.explorer.panels.scales import color_scale
-from attention.explorer.panels.tables import matrix_table
+from attention.explorer.panels import given
+from attention.explorer.panels.tables import Matrix, matrix_table
 
 __all__ = ["graph"]
 
@@ -24,7 +23,7 @@ def graph(
     caption: str = "",
     axes: tuple[str, str] = ("query", "key"),
     limits: tuple[float, float] | None = None,
-) -> Panel:
+) -> Matrix:
     """A graph whose nodes are tinted by the weights that a chosen node gives them.
 
     The reader chooses a query by a tap, by pointing, or with the arrow keys; the picture's caption then names the keys
@@ -56,12 +55,12 @@ def graph(
     """
     labels = [str(label) for label in labels]
     K = len(labels)
-    spots = as_numbers("places", places, dimensions=2)
+    spots = given.numbers("places", places, 2)
     if spots.shape != (K, 2):
         raise ValueError(f"places must be x and y of {K} nodes, ({K}, 2), found shape {spots.shape}")
     joined = [_edge(edge, K) for edge in edges]
     queries, keys = (_nodes(name, nodes, K) for name, nodes in (("queries", queries), ("keys", keys)))
-    values = as_numbers("weights", weights, dimensions=2)
+    values = given.numbers("weights", weights, 2)
     if values.shape[0] < len(queries) or values.shape[1] < len(keys):
         raise ValueError(f"weights must be at least ({len(queries)}, {len(keys)}), found shape {values.shape}")
     same = len(set(labels)) < K
@@ -75,14 +74,14 @@ def graph(
             "queries": queries,
             "keys": keys,
         },
-        "chosen": as_index("chosen", chosen, len(queries)),
-        "axes": as_axes(axes),
-        **common_words(caption, "weights", limits, 3),
+        "chosen": given.index("chosen", chosen, len(queries)),
+        "axes": list(axes),
+        **given.look(caption, "weights", limits, 3),
     }
     return Graph({"values": values}, words)
 
 
-class Graph(Panel):
+class Graph(Matrix):
     kind = "graph"
 
     def plain(self):
@@ -99,10 +98,6 @@ class Graph(Panel):
         drawing = self.words["drawing"]
         names = ([drawing["names"][node] for node in drawing[side]] for side in ("queries", "keys"))
         return list(zip(self.words["axes"], names, strict=True))
-
-    @staticmethod
-    def scales(panels):
-        return {"limits": color_scale(finite(panels, "values"))}
 
 
 def _nodes(name: str, nodes: Iterable[int] | None, count: int) -> list[int]:
