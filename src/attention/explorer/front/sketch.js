@@ -30,12 +30,11 @@ function guessSketch(spec, panel) {
       set(name, { x, y, "text-anchor": "middle" });
       return svg.viewBox.baseVal;
     };
-    const resized = new ResizeObserver(draw);
     stage.append(svg);
-    resized.observe(stage);
+    const stop = watchSize(stage, draw);
     draw();
     const remove = () => {
-      resized.disconnect();
+      stop();
       svg.remove();
     };
     return { stage, svg, name, draw, remove };

@@ -7,29 +7,20 @@ const TIGHT = { label: 13, shape: 13, padding: 3, gapX: 6, gapY: 36, around: 8, 
 const LEAST_SCALE = 0.95; // a smaller picture scrolls
 const LINE = 15; // pixels from line to line in a box
 
-/** The width of a text in pixels, about. */
-const textWidth = (() => {
-  const canvas = document.createElement("canvas").getContext("2d");
-  return (text, size, weight = 400) => {
-    canvas.font = `${weight} ${size}px system-ui, sans-serif`;
-    return canvas.measureText(text).width;
-  };
-})();
-
 function diagram(read, hand) {
   const svg = make("svg", { role: read.first("boxes").some((box) => box.link) ? "group" : "img" });
   const caption = make("figcaption");
   const figure = make("figure", { class: "diagram" }, caption, make("div", { class: "scroller" }, svg));
-  const parts = [read.all("boxes").flat(), read.all("arrows").flat()];
+  const parts = [read.items("boxes").flat(), read.items("arrows").flat()];
   const wide = layout(...parts, WIDE);
   const tight = layout(...parts, TIGHT);
   let now = null;
   let width = wide.width; // until it is known
 
   function update(state) {
-    now = { boxes: read("boxes", state), arrows: read("arrows", state) };
-    setText(caption, read("caption", state));
-    set(svg, { "aria-label": read("alt", state) });
+    now = read.whole(state);
+    setText(caption, now.caption);
+    set(svg, { "aria-label": now.alt });
     draw();
   }
 
@@ -87,11 +78,12 @@ function diagram(read, hand) {
     return make("g", { class: look("operation", arrow), "data-arrow": `${arrow.from} ${arrow.to}` }, ...shapes);
   }
 
-  const stop = watchWidth(figure, (found) => {
+  const watched = (found) => {
     width = found;
     if (now) draw();
-  });
-  return { element: figure, update, stop, wide: true };
+  };
+  hand.onStop(watchWidth(figure, watched));
+  return { element: figure, update, wide: true };
 }
 
 /** Where the rows and columns of a diagram lie, wide enough for every state of it. */

@@ -54,10 +54,7 @@ function flow(read, hand) {
     if (drawn === String(state)) return;
     drawn = String(state);
     const before = now;
-    now = { ...read.now(state) };
-    now.query ??= null;
-    now.values = specs.map((_, k) => read(`${k}_values`, state));
-    now.masks = specs.map((_, k) => read(`${k}_mask`, state));
+    now = { query: null, mask: [], ...read.whole(state) };
     caption.replaceChildren(...subscripted(now.caption));
     stations.forEach((station, k) => draw(station, k, now.stations[k], now.limits[k]));
     lightUp();
@@ -88,7 +85,7 @@ function flow(read, hand) {
     });
   }
 
-  const isHidden = (k, i, j) => isMasked({ mask: now.masks[k] }, i * stations[k].heads.length + j);
+  const isHidden = (k, i, j) => isMasked({ mask: now.mask[k] }, i * stations[k].heads.length + j);
 
   // ---------------------------------------------------------------------------------------------- what is made of what
 
@@ -274,24 +271,21 @@ function flow(read, hand) {
     hand.hideReadout();
   }
 
-  const stopFollowing = follow(
-    stage,
-    (target) => {
-      const [k, i, j] = find(target);
-      const here = j >= 0 && now.stations[k].step <= now.step;
-      if (!here) return false;
-      const parts = [stations[k].cells[i][j]];
-      now.stations[k].sources.forEach(([from, part]) => parts.push(...block(from, part, i, j).flat()));
-      mark("at", parts);
-      figure.classList.add("reading");
-      const spec = now.stations[k];
-      const where = [spec.name, spec.rows[i], spec.columns[j]].filter(Boolean).join(", ");
-      const what = isHidden(k, i, j) ? "masked" : told(now.values[k][i * spec.columns.length + j]);
-      hand.tell(`${where}: `, what, rectOf(parts[0]));
-      return true;
-    },
-    leave,
-  );
+  function readAt(target) {
+    const [k, i, j] = find(target);
+    const spec = now.stations[k];
+    if (j < 0 || spec.step > now.step) return false;
+    const parts = [stations[k].cells[i][j]];
+    spec.sources.forEach(([from, part]) => parts.push(...block(from, part, i, j).flat()));
+    mark("at", parts);
+    figure.classList.add("reading");
+    const where = [spec.name, spec.rows[i], spec.columns[j]].filter(Boolean).join(", ");
+    const what = isHidden(k, i, j) ? "masked" : told(now.values[k][i * spec.columns.length + j]);
+    hand.tell(`${where}: `, what, rectOf(parts[0]));
+    return true;
+  }
+
+  hand.onStop(follow(stage, readAt, leave));
   listen(stage, "click", (event) => {
     const [k, i] = find(event.target);
     if (k < 0) return;
@@ -302,15 +296,9 @@ function flow(read, hand) {
   });
   figure.toggleAttribute("data-choose", Boolean(read.first("control")));
   arrange(lines);
-  const resized = new ResizeObserver(lay);
-  resized.observe(stage);
-
-  const stop = () => {
-    stopMoving();
-    stopFollowing();
-    resized.disconnect();
-  };
-  return { element: figure, lay, update, stop, wide: true };
+  hand.onStop(watchWidth(stage, lay));
+  hand.onStop(stopMoving);
+  return { element: figure, lay, update, wide: true };
 }
 
 panelKinds.flow = flow;

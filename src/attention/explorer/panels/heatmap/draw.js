@@ -1,5 +1,5 @@
 // ------------------------------------------------------------------------------------------------ heatmap
-// Coloured cells with their numbers. A question about one map is compared in that map alone.
+// Coloured cells with their numbers.
 
 // With more columns than this there is no room for numbers: cells have them as labels, and the read-out says them.
 const MOST_WRITTEN = 12;
@@ -30,13 +30,12 @@ function heatmap(read, hand) {
   const element = make("div", { class: choosers.some(Boolean) ? "choosing" : null }, scroller, ...parts, hint);
   if (cells.length && columns) cells[0][0].tabIndex = 0;
   let now = null;
-  let compared = null;
   let at = null; // the cell that is read
   let room = 0; // in pixels, once it is known
   let words = null; // above the columns: each state's are kept, so that the same ones are the same list
 
   function update(state) {
-    now = { ...read.now(state), drawn: read.blend("values", state) };
+    now = read.now(state);
     const { limits, color, row, column } = now;
     setText(caption, now.caption);
     const axes = now.axes.map((axis, i) => (axis ? `${axis} ${"↓→"[i]}` : ""));
@@ -66,8 +65,7 @@ function heatmap(read, hand) {
         const hidden = isHidden(index);
         if (column != null) cell.toggleAttribute("data-chosen", j === column && (row == null || i === row));
         if (now.ringed) cell.toggleAttribute("data-chosen", now.ringed.some((place) => String(place) === `${i},${j}`));
-        if (compared || cell.dataset.difference) showDifference(cell, index, hidden);
-        const drawn = now.drawn[index];
+        const drawn = now.drawn.values[index];
         const isSame = Object.is(cell.seen, value) && Object.is(cell.drawn, drawn);
         if (isSame && cell.hid === hidden && cell.colored === color) return;
         Object.assign(cell, { seen: value, drawn, hid: hidden, colored: color });
@@ -100,20 +98,13 @@ function heatmap(read, hand) {
 
   const isHidden = (index) => isMasked(now, index);
 
-  function showDifference(cell, index, hidden) {
-    const change = compared && !hidden ? now.values[index] - compared[index] : 0;
-    if (Math.abs(change) >= 0.5 * 10 ** -(now.digits ?? 4)) cell.dataset.difference = signed(change, now.digits);
-    else delete cell.dataset.difference;
-  }
-
   function tell() {
     const [row, column] = at;
     const index = row * columns + column;
     const [rowAxis, columnAxis] = [now.axes[0] || "row", now.axes[1] || "column"];
     const value = isHidden(index) ? "masked" : told(now.values[index]);
-    const earlier = compared && !isHidden(index) ? ` (before ${told(compared[index])})` : "";
     const where = `${rowAxis} ${now.rows[row]} → ${columnAxis} ${now.columns[column]}: `;
-    hand.tell(where, value + earlier, rectOf(cells[row][column]));
+    hand.tell(where, value, rectOf(cells[row][column]));
   }
 
   /** Let a row and a column stand out; −1 for none. */
@@ -152,23 +143,18 @@ function heatmap(read, hand) {
     const cell = target.closest?.("tbody td");
     return cell && table.contains(cell) ? [cell.parentNode.rowIndex - 1, cell.cellIndex - 1] : null;
   };
-  const stopWatching = watchWidth(scroller, (found) => {
+  const watched = (found) => {
     room = found;
     if (now) fitWords();
-  });
-  const stopFollowing = follow(
-    table,
-    (target) => {
-      const place = find(target);
-      if (place) point(...place);
-      return place !== null;
-    },
-    leave,
-  );
-  listen(table, "focusin", (event) => {
-    const place = find(event.target);
+  };
+  const readAt = (target) => {
+    const place = find(target);
     if (place) point(...place);
-  });
+    return place !== null;
+  };
+  hand.onStop(watchWidth(scroller, watched));
+  hand.onStop(follow(table, readAt, leave));
+  listen(table, "focusin", ({ target }) => readAt(target));
   listen(table, "focusout", leave);
   function choose(place) {
     const chosen = choosers.map((name, axis) => [name, place[axis]]).filter(([name]) => name);
@@ -200,18 +186,13 @@ function heatmap(read, hand) {
     cell.focus();
   });
 
-  const stop = () => {
-    stopFollowing();
-    stopWatching();
-  };
-  const compare = (places, isAsked) => (compared = places && isAsked ? read("values", places) : null);
   /** A sentence for those who hear the figure: the numbers of a small one. */
   function summary() {
     const number = (i, j) => brief(now.values[i * columns + j], now.digits);
     const said = (row, i) => `${row} ${now.columns.map((name, j) => `${name} ${number(i, j)}`).join(", ")}`;
     return sides.length * columns > 4 ? "" : now.rows.map(said).join("; ");
   }
-  return { element, update, highlight, compare, summary, stop, legend, columns };
+  return { element, update, highlight, summary, legend, columns };
 }
 
 panelKinds.heatmap = heatmap;
