@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from ipywidgets import IntSlider
+from ipywidgets import Combobox, IntSlider
 
 from attention import attention_weights, causal_mask
 from attention.explorer import bars, curves, explore, heatmap
@@ -162,6 +162,13 @@ def test_slider_plays_to_its_end_and_stops(show, reduced_motion):
     assert play.get_attribute("aria-pressed") == "false"
     play.click()
     assert page.locator("output").inner_text() == "1"
+
+
+def test_offered_texts_can_be_chosen_in_a_page(show):
+    page = show(explore(lambda word: bars([len(word)]), word=Combobox(value="cat", options=["sparrow", "cat", "ox"])))
+    page.locator("select").select_option(label="sparrow")
+    assert page.locator("td").get_attribute("data-value") == "7"
+    assert page.locator("small").inner_text() == "any text in a running notebook"
 
 
 def test_text_waits_for_a_notebook(show):

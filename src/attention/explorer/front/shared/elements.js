@@ -32,6 +32,18 @@ const overlap = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bott
 /** So many things, each built from its number. */
 const times = (count, build) => Array.from({ length: count }, (_, i) => build(i));
 
+/** A table of numbers, with a head for each row and each column. @param {any} attributes */
+function makeGrid(rows, columns, attributes) {
+  const caption = make("caption");
+  const corner = make("td");
+  const heads = times(columns, () => make("th", { scope: "col" }, make("span")));
+  const sides = times(rows, () => make("th", { scope: "row" }));
+  const cells = sides.map(() => heads.map(() => make("td", {}, make("span"))));
+  const head = make("thead", {}, make("tr", {}, corner, ...heads));
+  const body = make("tbody", {}, ...sides.map((side, i) => make("tr", {}, side, ...cells[i])));
+  return { table: make("table", attributes, caption, head, body), caption, corner, heads, sides, cells };
+}
+
 const textAt = (x, y, anchor, words) => make("text", { x, y, "text-anchor": anchor }, words);
 
 /** Whether the number of this index is not to be seen. @param {{mask?: Uint8Array}} now */
@@ -72,6 +84,12 @@ function strength(value, [low, high]) {
   if (!Number.isFinite(value)) return 0;
   const part = low < 0 ? Math.abs(value) / Math.max(-low, high) : (value - low) / (high - low || 1);
   return clamp(part, 0, 1);
+}
+
+/** The colours of a cell: none where its number is hidden or not finite, and its own where that is below zero. */
+function tint(color, value, limits, { hidden = false, digits = 99, most = 1 } = {}) {
+  if (hidden || !Number.isFinite(value)) return { background: "", text: "" };
+  return shade(isBelow(value, digits) ? "negative" : color, most * strength(value, limits));
 }
 
 /** Give a cell its number; the same for heatmaps and bars. */

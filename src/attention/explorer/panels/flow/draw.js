@@ -28,12 +28,9 @@ function flow(read, hand) {
     const [L, S] = read.shape(`${k}_values`);
     const words = make("p", { "aria-hidden": "true" }); // may be wider than its matrix
     const spoken = make("span", { class: "spoken" });
-    const heads = times(S, () => make("th", { scope: "col" }, make("span")));
-    const sides = times(L, () => make("th", { scope: "row" }));
-    const cells = sides.map(() => heads.map(() => make("td", {}, make("span"))));
-    const rows = sides.map((side, i) => make("tr", {}, side, ...cells[i]));
-    const head = make("thead", {}, make("tr", {}, make("td"), ...heads));
-    const table = make("table", {}, make("caption", {}, spoken), head, make("tbody", {}, ...rows));
+    const { table, caption, heads, sides, cells } = makeGrid(L, S, {});
+    const rows = sides.map((side) => side.parentNode);
+    caption.append(spoken);
     const element = make("div", { class: "station", "data-color": spec.color }, words, table);
     const lengths = Array.from(read.first(`${k}_values`), (value) => brief(value, spec.digits).length);
     const longest = Math.max(...lengths) - (spec.digits ? 0.5 : 0); // a point is narrow
@@ -74,10 +71,8 @@ function flow(read, hand) {
         const index = i * heads.length + j;
         const [value, hidden] = [now.values[k][index], isHidden(k, i, j)];
         fill(cell, value, hidden, spec.digits);
-        const plain = hidden || !Number.isFinite(value);
-        const color = isBelow(value, spec.digits) ? "negative" : spec.color === "ink" ? "muted" : spec.color;
-        const none = { background: "", text: "" };
-        const { background, text } = plain ? none : shade(color, 0.85 * strength(value, limits));
+        const color = spec.color === "ink" ? "muted" : spec.color;
+        const { background, text } = tint(color, value, limits, { hidden, digits: spec.digits, most: 0.85 });
         setStyle(cell, "--fill", background);
         cell.style.color = text;
         setText(cell.firstChild, hidden ? "" : brief(value, spec.digits));

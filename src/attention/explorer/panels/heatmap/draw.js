@@ -6,20 +6,10 @@ const MOST_WRITTEN = 12;
 const LEAST_WRITTEN = 28; // pixels of a column that has numbers; presented, for each its own width
 
 function heatmap(read, hand) {
-  const [, columns] = read.shape("values");
-  const caption = make("caption");
-  const corner = make("td", { class: "corner" });
-  const heads = read.first("columns").map(() => make("th", { scope: "col" }, make("span")));
-  const sides = read.first("rows").map(() => make("th", { scope: "row" }));
-  const cells = sides.map(() => heads.map(() => make("td", { tabindex: -1 }, make("span"))));
-  const table = make(
-    "table",
-    { class: "heatmap", "data-columns": columns > MOST_WRITTEN ? "many" : columns > 7 ? "some" : "few" },
-    caption,
-    make("thead", {}, make("tr", {}, corner, ...heads)),
-    make("tbody", {}, ...sides.map((side, row) => make("tr", {}, side, ...cells[row]))),
-  );
-  const scroller = make("div", { class: "scroller", style: `--columns: ${columns}` }, table);
+  const [rows, columns] = read.shape("values");
+  const attributes = { class: "heatmap", "data-columns": columns > MOST_WRITTEN ? "many" : "few" };
+  const { table, caption, corner, heads, sides, cells } = makeGrid(rows, columns, attributes);
+  const scroller = make("div", { class: "scroller" }, table);
   const choosers = read.first("control"); // the controls that a row and a column set
   const chosen = choosers.every(Boolean) ? "cell" : choosers[0] ? "row" : "column";
   const hint = make("p", { class: "hint" }, choosers.some(Boolean) ? `Tap a ${chosen} to choose it.` : "");
@@ -28,7 +18,8 @@ function heatmap(read, hand) {
   const legend = make("p", { class: "legend" }, between, scale);
   const parts = read.small ? [] : [legend];
   const element = make("div", { class: choosers.some(Boolean) ? "choosing" : null }, scroller, ...parts, hint);
-  if (cells.length && columns) cells[0][0].tabIndex = 0;
+  corner.className = "corner";
+  cells.flat().forEach((cell, i) => (cell.tabIndex = i ? -1 : 0));
   let now = null;
   let at = null; // the cell that is read
   let room = 0; // in pixels, once it is known
@@ -63,16 +54,13 @@ function heatmap(read, hand) {
         const index = i * columns + j;
         const value = now.values[index];
         const hidden = isHidden(index);
-        if (column != null) cell.toggleAttribute("data-chosen", j === column && (row == null || i === row));
-        if (now.ringed) cell.toggleAttribute("data-chosen", now.ringed.some((place) => String(place) === `${i},${j}`));
+        cell.toggleAttribute("data-chosen", isChosen(i, j));
         const drawn = now.drawn.values[index];
         const isSame = Object.is(cell.seen, value) && Object.is(cell.drawn, drawn);
         if (isSame && cell.hid === hidden && cell.colored === color) return;
         Object.assign(cell, { seen: value, drawn, hid: hidden, colored: color });
         fill(cell, value, hidden, now.digits);
-        const plain = hidden || !Number.isFinite(value);
-        const shown = isBelow(drawn, now.digits) ? "negative" : color;
-        const { background, text } = plain ? { background: "", text: "" } : shade(shown, strength(drawn, limits));
+        const { background, text } = tint(color, drawn, limits, { hidden, digits: now.digits });
         cell.style.backgroundColor = background;
         cell.style.color = text;
         const word = hidden ? "masked" : brief(value, now.digits);
@@ -81,6 +69,13 @@ function heatmap(read, hand) {
       }),
     );
     if (at) tell();
+  }
+
+  /** Whether a cell is marked: as one that the state names, or of its column. */
+  function isChosen(i, j) {
+    const { row, column, ringed = [] } = now;
+    if (column != null) return j === column && (row == null || i === row);
+    return ringed.some(([r, c]) => r === i && c === j);
   }
 
   /** Words wider than their column stand upright, 10 pixels a letter at most; numbers wider than it go unwritten. */
@@ -190,7 +185,7 @@ function heatmap(read, hand) {
   function summary() {
     const number = (i, j) => brief(now.values[i * columns + j], now.digits);
     const said = (row, i) => `${row} ${now.columns.map((name, j) => `${name} ${number(i, j)}`).join(", ")}`;
-    return sides.length * columns > 4 ? "" : now.rows.map(said).join("; ");
+    return rows * columns > 4 ? "" : now.rows.map(said).join("; ");
   }
   return { element, update, highlight, summary, legend, columns };
 }

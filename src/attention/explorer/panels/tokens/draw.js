@@ -55,10 +55,9 @@ function tokens(read, hand) {
       const hidden = isHidden(i, j);
       item.element.dataset.value = exact(weight(i, j));
       item.element.toggleAttribute("data-masked", hidden);
-      const part = strength(weight(i, j, now.drawn.values), now.limits);
-      const shown = hidden ? { background: "", text: "" } : shade("weights", part);
-      item.text.style.background = shown.background;
-      item.text.style.color = shown.text;
+      const { background, text } = tint("weights", weight(i, j, now.drawn.values), now.limits, { hidden });
+      item.text.style.background = background;
+      item.text.style.color = text;
       const isCompared = compared && (compared.chosen ?? i) === i; // the query that was compared, where one was
       const before = isCompared ? `${numberOf(compared, i, j)} → ` : "";
       setText(item.number, S > MOST_NUMBERED ? "" : before + numberOf(now, i, j));
