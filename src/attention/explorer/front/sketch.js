@@ -95,8 +95,7 @@ function guessSketch(spec, panel) {
     function stroke(event) {
       const [x, y] = inWindow(canvas.svg).from(event.clientX, event.clientY);
       const { px } = panel().plot();
-      const gaps = spec.x.map((place) => Math.abs(px(place) - x));
-      const to = { at: gaps.indexOf(Math.min(...gaps)), height: numberAt(y) };
+      const to = { at: placeOfLeast(spec.x.map((place) => Math.abs(px(place) - x))), height: numberAt(y) };
       from ??= to;
       const [first, end] = [Math.min(from.at, to.at), Math.max(from.at, to.at)];
       for (let i = first; i <= end; i++) {

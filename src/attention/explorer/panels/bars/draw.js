@@ -45,7 +45,6 @@ function bars(read, hand) {
       const drawn = hidden || Number.isNaN(value) ? origin : now.drawn.values[row];
       const [bar, number] = cells[row].children;
       setText(side, now.labels[row]);
-      side.toggleAttribute("data-long", now.labels[row].length > 14);
       fill(cells[row], value, hidden, now.digits);
       bar.toggleAttribute("data-below", drawn < origin);
       setStyle(cells[row], "--end", part(drawn).toFixed(4));

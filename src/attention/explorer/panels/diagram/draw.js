@@ -120,7 +120,7 @@ function layout(boxes, arrows, { label, shape, padding, gapX, gapY, around, wrap
     const part = box.column - low; // a box may stand between two columns
     const middle = part ? center(low) * (1 - part) + center(low + 1) * part : center(low);
     const top = 6 + tops[box.row] + (heights[box.row] - height) / 2;
-    return { left: margin + middle - width / 2, top, width, height };
+    return new DOMRect(margin + middle - width / 2, top, width, height);
   };
   return { place, linesOf, width: lefts[columns] - gaps[columns - 1] + 2 * margin, height: tops[rows] - gapY + 12 };
 }
@@ -160,20 +160,24 @@ function route(from, to, all) {
   const over = (y) => [start, [x0 + 8 * way, y], [x1 - 12 * way, y], stop];
   const beside = (x) => [start, [x0, low], [x, low], [x, high], [x1, high], stop];
   const rounds = sideways
-    ? others.flatMap((box) => [box.top - 12, box.top + box.height + 12]).map(over)
-    : others.flatMap((box) => [box.left - 12, box.left + box.width + 12]).map(beside);
-  const isNear = ([x, y], { left, top, width, height }) =>
-    x > left - CLEAR && x < left + width + CLEAR && y > top - CLEAR && y < top + height + CLEAR;
-  const costs = [[start, stop], ...rounds].map((corners) => {
-    const points = stations(corners);
-    const struck = others.filter((box) => points.some((point) => isNear(point, box)));
-    return { corners, points, cost: 1000 * struck.length + points.length + corners.length };
+    ? others.flatMap((box) => [box.top - 12, box.bottom + 12]).map(over)
+    : others.flatMap((box) => [box.left - 12, box.right + 12]).map(beside);
+  const ways = [[start, stop], ...rounds].map((corners) => ({ corners, points: stations(corners) }));
+  const costs = ways.map(({ corners, points }) => {
+    const struck = others.filter((box) => points.some(isInside(box, CLEAR)));
+    return 1000 * struck.length + points.length + corners.length;
   });
-  const best = costs.reduce((least, each) => (each.cost < least.cost ? each : least));
+  const best = ways[placeOfLeast(costs)];
   const [beforeX, beforeY] = best.corners.at(-2);
   const angle = Math.atan2(y1 - beforeY, x1 - beforeX);
   return { path: rounded(best.corners), points: best.points, tip: stop, angle };
 }
+
+/** Whether a point lies in a box, or so near it. @param {DOMRect} box */
+const isInside =
+  ({ left, right, top, bottom }, near = 0) =>
+  ([x, y]) =>
+    x > left - near && x < right + near && y > top - near && y < bottom + near;
 
 /** Points on a way, some pixels apart. */
 function stations(corners) {
@@ -210,18 +214,15 @@ function placeLabels(arrows, routes, all, width) {
       const [x, y] = points[Math.floor(part * (points.length - 1))];
       return [[x + 7, y + 4], [x - 7 - size, y + 4], [x - size / 2, y - 6], [x - size / 2, y + 15]];
     });
-    const costs = places.map(([x, y]) => {
-      const box = new DOMRect(x - 2, y - 11, size + 4, 14);
-      const inside = ([px, py]) => px > box.left && px < box.right && py > box.top && py < box.bottom;
-      const meets = ({ left, top, width, height }) =>
-        box.left < left + width && left < box.right && box.top < top + height && top < box.bottom;
-      const outside = box.left < 0 || box.right > width ? 9 : 0;
-      const crossed = routes.filter((way) => way.points.some(inside)).length;
-      return 9 * [...all, ...occupied].filter(meets).length + outside + crossed;
+    const boxes = places.map(([x, y]) => new DOMRect(x - 2, y - 11, size + 4, 14));
+    const costs = boxes.map((box) => {
+      const met = [...all, ...occupied].filter((other) => overlap(box, other)).length;
+      const crossed = routes.filter((way) => way.points.some(isInside(box))).length;
+      return 9 * met + crossed + (box.left < 0 || box.right > width ? 9 : 0);
     });
-    const [x, y] = places[costs.indexOf(Math.min(...costs))];
-    occupied.push(new DOMRect(x - 2, y - 11, size + 4, 14));
-    return { x, y };
+    const best = placeOfLeast(costs);
+    occupied.push(boxes[best]);
+    return { x: places[best][0], y: places[best][1] };
   });
 }
 
