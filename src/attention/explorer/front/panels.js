@@ -75,8 +75,9 @@ function makePanels(store, readout, { isVeiled, act, follow, drop, scale }) {
     const built = panelKinds[data.kind](read, { ...hand, highlight, onStop: (stop) => stops.push(stop) });
     const varies = Object.keys(data.fields).filter((name) => data.fields[name].items && read.moves(name));
     const attributes = { class: `panel panel-${data.kind}`, "data-varies": varies.join(" ") };
-    const stop = () => stops.forEach((each) => each());
-    const panel = { ...built, kind: data.kind, element: make("div", attributes, built.element), stop };
+    const element = make("div", attributes, built.element);
+    if (built.lay) stops.push(watchWidth(element, built.lay));
+    const panel = { ...built, kind: data.kind, element, stop: () => stops.forEach((stop) => stop()) };
     return panel;
   }
 

@@ -302,12 +302,11 @@ function curves(read, hand) {
     }),
   );
 
-  const lay = () => now && draw();
-  const watched = (found) => {
+  function lay(found = wide) {
     wide = found;
-    lay();
-  };
-  hand.onStop(watchWidth(figure, watched));
+    if (now) draw();
+  }
+
   const compare = (state) => (compared = state && read.whole(state).line);
   const summary = () => handles.map(({ name }) => placeOf(name)).join(", ");
   return { element: figure, legend: key, plot: () => plot, tall: true, update, lay, highlight, compare, summary };

@@ -78,12 +78,12 @@ function diagram(read, hand) {
     return make("g", { class: look("operation", arrow), "data-arrow": `${arrow.from} ${arrow.to}` }, ...shapes);
   }
 
-  const watched = (found) => {
+  function lay(found = width) {
     width = found;
     if (now) draw();
-  };
-  hand.onStop(watchWidth(figure, watched));
-  return { element: figure, update, wide: true };
+  }
+
+  return { element: figure, update, lay, wide: true };
 }
 
 /** Where the rows and columns of a diagram lie, wide enough for every state of it. */

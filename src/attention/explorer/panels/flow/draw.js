@@ -291,7 +291,6 @@ function flow(read, hand) {
   });
   figure.toggleAttribute("data-choose", Boolean(read.first("control")));
   arrange(lines);
-  hand.onStop(watchWidth(stage, lay));
   hand.onStop(stopMoving);
   return { element: figure, lay, update, wide: true };
 }

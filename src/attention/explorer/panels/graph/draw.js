@@ -117,12 +117,11 @@ function graph(read, hand) {
     look(i >= 0 ? i : null);
   }
 
-  const lay = () => now && draw();
-  const watched = (found) => {
-    wide = Math.round(found / hand.scale());
-    lay();
-  };
-  hand.onStop(watchWidth(figure, watched));
+  function lay(found) {
+    if (found) wide = Math.round(found / hand.scale());
+    if (now) draw();
+  }
+
   hand.onStop(spoken.stop);
   return { element: figure, update, lay, highlight, wide: true };
 }

@@ -138,16 +138,15 @@ function heatmap(read, hand) {
     const cell = target.closest?.("tbody td");
     return cell && table.contains(cell) ? [cell.parentNode.rowIndex - 1, cell.cellIndex - 1] : null;
   };
-  const watched = (found) => {
+  function lay(found = room) {
     room = found;
     if (now) fitWords();
-  };
+  }
   const readAt = (target) => {
     const place = find(target);
     if (place) point(...place);
     return place !== null;
   };
-  hand.onStop(watchWidth(scroller, watched));
   hand.onStop(follow(table, readAt, leave));
   listen(table, "focusin", ({ target }) => readAt(target));
   listen(table, "focusout", leave);
@@ -187,7 +186,7 @@ function heatmap(read, hand) {
     const said = (row, i) => `${row} ${now.columns.map((name, j) => `${name} ${number(i, j)}`).join(", ")}`;
     return rows * columns > 4 ? "" : now.rows.map(said).join("; ");
   }
-  return { element, update, highlight, summary, legend, columns };
+  return { element, update, lay, highlight, summary, legend, columns };
 }
 
 panelKinds.heatmap = heatmap;

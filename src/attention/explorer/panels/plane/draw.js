@@ -241,12 +241,11 @@ function plane(read, hand) {
   }
 
   hand.onStop(follow(svg, readAt, leave));
-  const lay = () => now && draw();
-  const watched = (found) => {
+  function lay(found = wide) {
     wide = found;
-    lay();
-  };
-  hand.onStop(watchWidth(figure, watched));
+    if (now) draw();
+  }
+
   const highlight = (lit) => mark(lit[now.axis]);
   const compare = (state) => (compared = state && read.whole(state).vectors);
   const summary = () => (handles.length ? sentence() : "");
