@@ -187,8 +187,11 @@ class Explorer:
             return {}
         check_prediction(self._predict, states)
         state = self._beginning() | self._checked(self._predict.at)
-        panels = self._panels({name: control.position(state[name]) for name, control in self._controls.items()})
-        asked = self._predict.payload(panels[self._predict.panel], state, packed[self._predict.panel]["fields"])
+        place = 0
+        for name, control in self._controls.items():
+            place = place * len(control.values) + control.position(state[name])
+        asked_about = states[place][self._predict.panel]
+        asked = self._predict.payload(asked_about, state, packed[self._predict.panel]["fields"])
         before = {"before": state | self._checked(self._predict.before)} if self._predict.before else {}
         return {"predict": asked | before}
 
@@ -196,12 +199,8 @@ class Explorer:
         """The static form, which opens in the present state."""
         places = {name: self._place(control) for name, control in self._controls.items()}
         controls = [replace(control, initial=places[name]).payload() for name, control in self._controls.items()]
-        return page(self._widget.payload | {"controls": controls}, self._panels(places))
-
-    def _panels(self, places: dict[str, int]) -> list[Panel]:
-        """The panels of the state in which each control stands at this one of its own."""
         values = {name: control.values[places[name]] for name, control in self._controls.items()}
-        return as_panels(self._converted(**values))
+        return page(self._widget.payload | {"controls": controls}, as_panels(self._converted(**values)))
 
     def _place(self, control: Control) -> int:
         """Where a control stands; a text that could not be computed has no place, and the old figure stays."""
