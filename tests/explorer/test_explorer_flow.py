@@ -59,10 +59,8 @@ BAD_FLOWS = [
         "ValueError: scores is made from 'V', which does not stand before it",
     ),
     (lambda: flow(stations(sources={"Q": "i"})), "ValueError: the part of 'Q' that scores takes must be one of …"),
-    (lambda: flow([[Station("x", [1.0])]]), "ValueError: values of x must be a matrix, …"),
     (lambda: flow(stations(), rows=["Ann"]), "ValueError: rows of Q must be 3 labels, found 1: Ann"),
     (lambda: flow(stations(color="red")), "ValueError: the colour of station 'scores' must be one of …"),
-    (lambda: flow(stations(), step=2), "ValueError: step must lie between 0 and 1, found 2"),
     (lambda: explore(moved, step=[0], word=(0, 2)), "ValueError: choosing a step sets the control 'step': it must …"),
     (lambda: explore(moved, step=(0, 1), word=(0, 1)), "ValueError: choosing a query sets the control 'word': …"),
 ]

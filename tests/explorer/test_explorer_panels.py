@@ -206,7 +206,6 @@ def test_a_sketch_is_compared_at_each_x_or_at_some_and_both_ends():
 # ------------------------------------------------------------------------------------------------ bad input
 
 V = {"v": [1, 2]}
-P = {"p": ([1], [0])}
 BAD = [
     # numbers, labels, masks, colours, limits
     (lambda: bars(torch.ones(2, 3)), "ValueError: values must be a list of numbers, (N,), found shape (2, 3)"),
@@ -215,7 +214,6 @@ BAD = [
     (lambda: bars(torch.ones(2) * 1j), "TypeError: values must be numbers, found Tensor: …"),
     (lambda: heatmap(SQUARE, columns="uv"), "ValueError: columns must be 3 labels, found 2: u, v"),
     (lambda: heatmap(SQUARE, column=3), "ValueError: column must lie between 0 and 2, found 3"),
-    (lambda: heatmap(SQUARE, ringed=[(0, 3)]), "ValueError: ringed must lie between 0 and 2, found 3"),
     (lambda: bars([1], mask=[1.0]), "TypeError: mask must be boolean, True = may attend, found float64"),
     (
         lambda: heatmap(SQUARE, mask=causal_mask(2)),
@@ -231,7 +229,6 @@ BAD = [
     (lambda: curves([0], {"a": [0]}, colors={"b": "query"}), "ValueError: colors names 'b', which is not drawn; …"),
     (lambda: curves([0, 1], {}, x_scale="log"), "ValueError: x must be above 0 on a log axis, found 0"),
     (lambda: curves([1], {"b": [-2]}, y_scale="log"), "ValueError: lines['b'] must be above 0 on a log axis, found -2"),
-    (lambda: curves([1], {}, points=P, y_scale="log"), "ValueError: points['p'] must be above 0 on a log axis, …"),
     (
         lambda: curves([1], {}, moments={"now": 0}, x_scale="log"),
         "ValueError: moments must be above 0 on a log axis, …",
@@ -245,7 +242,6 @@ BAD = [
     (lambda: plane({"v": [1, 2, 3]}), "ValueError: 'v' must have two numbers, x and y, found shape (3,)"),
     (lambda: plane(V, points=V), "ValueError: 'v' names two things of the plane"),
     (lambda: plane(V, joins={("w", "v"): 1.0}), "ValueError: joins must lead from …, v, to one of v, found ('w', 'v')"),
-    (lambda: plane(V, joins={("v", "v"): -1}), "ValueError: joins[('v', 'v')] must be 1 weights, from 0, found [-1.0]"),
     # diagram, graph
     (lambda: diagram([["a"], ["a"]]), "ValueError: rows name the box 'a' twice"),
     (lambda: diagram([["a"]], [("a", "b")]), "ValueError: there is no box 'b' in rows; there are a"),
@@ -268,7 +264,6 @@ BAD = [
     # predictions
     (lambda: asked(choice("Who?", WORDS, lambda _: "cat")), "ValueError: predict has the answer 'cat' in every state…"),
     (lambda: choice("Who?", WORDS, "cat"), "TypeError: answer must be a function of the panel, found str"),
-    (lambda: asked(choice("Who?", WORDS, lambda _: "dog")), "ValueError: answer must be one of the, cat, sat, found …"),
     (lambda: choice("Who?", ["cat"], largest), "ValueError: options must be two or more, all different, found cat"),
     (lambda: choice("Who?", WORDS, largest, because="as"), "ValueError: because must be a whole sentence, found 'as'"),
     (lambda: asked(choice("Who?", WORDS, largest, panel=1)), "ValueError: predict is about panel 1; there are 1, …"),
