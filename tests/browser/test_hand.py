@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from attention import attention_weights, causal_mask
 from attention.explorer import Box, bars, curves, diagram, explore, graph, heatmap, plane, tokens
+from explorers import drag
 
 NAMES = ["apple", "banana", "chair"]
 KEYS = torch.tensor([[2.0, 0.0], [1.5, 0.5], [0.0, 2.0]])
@@ -62,16 +63,9 @@ def values(page, panel):
 
 def test_dragging_the_tip_chooses_the_nearest_state_and_the_sliders_follow(show):
     page = show(turning())
-    box = page.locator(".grip").bounding_box()
-    start = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     zero = page.locator("line.zero").evaluate_all("all => Math.max(...all.map((l) => l.getBoundingClientRect().x))")
-    unit = (start[0] - zero) / 1.4  # pixels
     wanted = tip(90, 2.0)
-    to = zero + wanted[0] * unit, start[1] - wanted[1] * unit
-    page.mouse.move(*start)
-    page.mouse.down()
-    page.mouse.move(*to, steps=4)
-    page.mouse.up()
+    drag(page, page.locator(".grip"), lambda x, y: (zero + wanted[0], y - wanted[1] / 1.4 * (x - zero)))
     assert page.locator("output").all_inner_texts() == ["90", "2"]
     expected = (KEYS @ torch.tensor(wanted)).softmax(dim=0)
     torch.testing.assert_close(torch.tensor(values(page, ".panel >> nth=1")), expected)
@@ -340,9 +334,7 @@ def test_lines_differ_without_colour_and_coincidence_is_said(show):
     x = torch.linspace(0, 1, 11)
     lines = {"a": x, "b": x**2, "c": x, "d": x}
     page = show(explore(lambda: curves(x, lines, colors=dict.fromkeys(lines, "ink"))))
-    dashes = page.locator("path.line[data-name]").evaluate_all(
-        "all => all.map(l => getComputedStyle(l).strokeDasharray)"
-    )
+    dashes = page.locator("path.line").evaluate_all("all => all.map(l => getComputedStyle(l).strokeDasharray)")
     assert len(set(dashes)) == 4
     assert page.locator(".coincide").inner_text() == "a, c and d lie on one another."
 

@@ -9,6 +9,7 @@ import torch
 from ipywidgets import SelectionSlider
 
 from attention.explorer import bars, curves, diagram, explore, heatmap
+from explorers import drag
 from panel_examples import FOLDERS, example
 
 STEPS = [1, 3, 10, 30, 100, 300, 1000]
@@ -28,17 +29,6 @@ def fade(step=10):
 
 def fading():
     return explore(fade, name="fade", step=SelectionSlider(options=STEPS, value=10))
-
-
-def drag(page, grip, to, told=""):
-    """Take a handle by its middle and bring it to a place, where something is told."""
-    box = grip.bounding_box()
-    start = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    page.mouse.move(*start)
-    page.mouse.down()
-    page.mouse.move(*to(*start), steps=5)
-    assert told in page.locator(".readout").inner_text()
-    page.mouse.up()
 
 
 def ticks(page, axis):

@@ -173,13 +173,6 @@ WRONG = dict.fromkeys(ASKED, "You said “chair”. The answer is “banana”. 
 }
 
 
-def test_keys_answer_a_choice(show):
-    page = show(asking("bars"))
-    for key in ("Tab", "Tab", "Enter"):
-        page.keyboard.press(key)
-    assert verdict(page) == RIGHT["bars"]
-
-
 def test_keys_draw_a_line(show):
     page = show(asking("sketch"))
     assert page.get_by_role("button", name="this is my guess").is_disabled(), "before something was drawn"

@@ -5,6 +5,7 @@ import torch
 
 from attention.explorer import bars, choice, curves, diagram, explore, plane
 from conftest import BOOK
+from explorers import drag
 
 SCREEN = {"width": 1920, "height": 1080}
 CHAPTERS = ["02-scores", "04-softmax", "05-masking", "08-positions", "09-kernel-regression"]
@@ -152,14 +153,9 @@ def test_a_handle_follows_the_hand_on_the_large_picture(show):
     page.wait_for_selector(".big")
     wait(page)
     wait(page)
-    grip = page.locator(".grip").bounding_box()
-    x, y = grip["x"] + grip["width"] / 2, grip["y"] + grip["height"] / 2
     left = "all => Math.max(...all.map((line) => line.getBoundingClientRect().x))"  # that of the upright one
     origin = page.locator(".big line.zero").evaluate_all(left)
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(origin, y - (x - origin), steps=4)
-    page.mouse.up()
+    drag(page, page.locator(".grip"), lambda x, y: (origin, y - (x - origin)))
     assert page.locator("output").inner_text() == "90"
 
 

@@ -111,11 +111,6 @@ def test_a_control_begins_at_the_function_s_default(given, default, initial):
     assert explore(function, x=given).state == {"x": initial}
 
 
-def test_a_control_is_labelled_by_its_name_or_its_widget_s_description():
-    explorer = explore(lambda **_: bars([1.0]), d_k=(1, 2), tau=FloatSlider(description="temperature"))
-    assert [found["label"] for found in explorer.widget.payload["controls"]] == ["d k", "temperature"]
-
-
 def test_options_that_json_cannot_hold_go_by_their_labels():
     activations = {"relu": torch.relu, "tanh": torch.tanh}
     keys = {"ones": torch.ones(2), "twos": 2 * torch.ones(2)}
@@ -321,11 +316,6 @@ def test_curves_leave_a_twentieth_above_and_below(lines, points, x_limits, limit
     explorer = explore(lambda: curves([1.0, 3.0], lines, points=points))
     assert read(explorer, "x_limits") == x_limits
     assert read(explorer, "limits") == pytest.approx(limits)
-
-
-def test_limits_of_one_s_own_are_kept():
-    explorer = explore(lambda x: bars([x], limits=(-6, 6 * x)), x=[1, 2])
-    assert [read(explorer, "limits", state) for state in (0, 1)] == [[-6, 6], [-6, 12]]
 
 
 def masked(late):

@@ -18,15 +18,6 @@ def field(make, name, **controls):
     return explore(make, **controls).widget.payload["panels"][0]["fields"][name]["items"][0]
 
 
-@pytest.mark.usefixtures("on_the_cpu")
-def test_tokens_keep_weights_and_words():
-    panel = tokens(SQUARE, WORDS, mask=causal_mask(3), chosen=1)
-    assert_array_equal(panel.numbers["values"], SQUARE)
-    assert_array_equal(panel.numbers["mask"], causal_mask(3))
-    assert panel.words["queries"] == panel.words["keys"] == WORDS
-    assert (panel.words["rows"], panel.words["chosen"]) == (1, 1)
-
-
 PLACES = [[0, 0], [1.5, 0.0], [0, 0], [1.504, 0]]
 LETTERS = ["C", "O", "C", "O"]
 
