@@ -41,14 +41,6 @@ def test_a_graph_keeps_its_nodes_edges_and_weights():
     }
 
 
-@pytest.mark.usefixtures("on_the_cpu")
-def test_a_bar_in_parts_is_their_sum():
-    weights, values = torch.tensor([0.6, 0.3, 0.1]), torch.tensor([10.0, 5.0, 2.0])
-    panel = bars([weights * values], ["value"], parts=["apple", "banana", "chair"])
-    assert_allclose(panel.numbers["values"], [weights @ values])
-    assert_array_equal(panel.numbers["parts"][0], weights * values)
-
-
 def test_a_diagram_says_itself():
     panel = diagram(
         [["X"], ["Q", None, "V"]],
