@@ -1,6 +1,7 @@
-"""The kinds of panels, a folder each, and the example that each documents."""
+"""The kinds of panels, a folder each; the example that each documents; and what bad input is told."""
 
 import doctest
+import re
 
 import pytest
 
@@ -19,3 +20,11 @@ def example(kind):
         if "panel" in found:
             return found["panel"]
     pytest.fail(f"the docstring of {kind} has no example `>>> panel = {kind}(…)`")
+
+
+def refused(make, said):
+    """Raises an error whose type and words are these; … stands for any words."""
+    with pytest.raises((TypeError, ValueError)) as found:
+        make()
+    words = "\n".join([f"{found.type.__name__}: {found.value}", *getattr(found.value, "__notes__", [])])
+    assert re.fullmatch(re.escape(said).replace("…", ".*"), words, re.DOTALL), words

@@ -78,3 +78,14 @@ def computed(payload: dict, state: dict[str, str]) -> list[np.ndarray]:
     places = [control["labels"].index(state[control["label"]]) for control in controls]
     panels = [panel for panel in payload["panels"] if panel["kind"] in ("heatmap", "bars")]
     return [unpack(panel["fields"]["values"], counts, places).ravel() for panel in panels]
+
+
+def drag(page, grip, to, told=""):
+    """Take a handle by its middle and bring it to a place, where something is told."""
+    box = grip.bounding_box()
+    start = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(*start)
+    page.mouse.down()
+    page.mouse.move(*to(*start), steps=5)
+    assert told in page.locator(".readout").inner_text()
+    page.mouse.up()

@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from ipywidgets import IntSlider
+from ipywidgets import Combobox, IntSlider
 
 from attention import attention_weights, causal_mask
 from attention.explorer import bars, curves, explore, heatmap
@@ -113,17 +113,6 @@ def test_odd_numbers_are_drawn_and_named(show):
         assert page.locator(".readout b").inner_text() == name
 
 
-def test_bars_from_zero_and_select(show):
-    choices = {"first": torch.tensor([2.0, -1.0]), "second": torch.tensor([0.5, 0.0])}
-    page = show(explore(lambda choice: bars(choice, ["up", "down"], caption="Bars"), choice=choices))
-    cells = page.locator("table.bars td[data-value]")
-    width = "all => all.map(c => c.style ? [...c.children].map(b => b.style.cssText)[0] : '')"
-    assert cells.evaluate_all(width) == ["--from: 0.5000; --to: 1.0000;", "--from: 0.2500; --to: 0.5000;"]
-    page.locator("select").select_option(label="second")
-    assert [float(cell.get_attribute("data-value")) for cell in cells.all()] == [0.5, 0.0]
-    assert page.locator("th[scope=row]").all_inner_texts() == ["up", "down"]
-
-
 def test_curves_are_named_and_said(show):
     x = torch.linspace(0, 3, 31)
     page = show(
@@ -162,6 +151,13 @@ def test_slider_plays_to_its_end_and_stops(show, reduced_motion):
     assert play.get_attribute("aria-pressed") == "false"
     play.click()
     assert page.locator("output").inner_text() == "1"
+
+
+def test_offered_texts_can_be_chosen_in_a_page(show):
+    page = show(explore(lambda word: bars([len(word)]), word=Combobox(value="cat", options=["sparrow", "cat", "ox"])))
+    page.locator("select").select_option(label="sparrow")
+    assert page.locator("td").get_attribute("data-value") == "7"
+    assert page.locator("small").inner_text() == "any text in a running notebook"
 
 
 def test_text_waits_for_a_notebook(show):

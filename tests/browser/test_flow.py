@@ -140,9 +140,6 @@ def test_buttons_set_the_list_that_stays_for_keys(show):
     select.focus()
     page.keyboard.press("ArrowUp")
     assert page.locator(".pills .on").inner_text() == "where"
-    assert pills.nth(1).evaluate("(pill) => getComputedStyle(pill).outlineStyle") == "solid"
-    assert [pill.get_attribute("tabindex") for pill in pills.all()] == ["-1"] * 3
-    assert page.locator(".pills").get_attribute("aria-hidden") == "true"
 
 
 # ------------------------------------------------------------------------------------------------ a figure that plays

@@ -165,12 +165,12 @@ def test_tab_reaches_every_control_and_leaves_the_figure(opened, name):
 
 # ------------------------------------------------------------------------------------------------ predictions
 
-SENTENCES = re.compile(r"(Right|You said|You tapped|Your line|The answer is|The largest|It ).*\. .*[.!?]$")
+SENTENCES = re.compile(r"(Right|You said|Your line|The answer is).*\. .*[.!?]$")
 
 ANSWER_ALL = """() => [...document.querySelectorAll('attention-explorer[data-prediction]')].flatMap((explorer) => {
     const again = explorer.querySelector('.after .quiet');
     again?.click();
-    const parts = {option: '.choices button.pill', cell: '.tap', marker: '.drag', sketch: '.support'};
+    const parts = {option: '.choices button.pill', sketch: '.support'};
     const pick = parts[explorer.dataset.veiled];
     const count = explorer.querySelectorAll(pick).length;
     return Array.from({length: count}, (_, i) => {

@@ -27,13 +27,10 @@ def hexes(path: Path, pattern: str = "(#[0-9a-fA-F]{6})") -> set[str]:
     return {found.lower() for found in re.findall(pattern, path.read_text(encoding="utf-8"))}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def palette():
-    """Name → (light, dark)."""
-    css = (FRONT / "palette.css").read_text(encoding="utf-8").lower()
-    pairs = re.findall(r"--al-(query|key|value|weights): light-dark\((#\w{6}), (#\w{6})\)", css)
-    assert len(pairs) == 4
-    return {name: (light, dark) for name, light, dark in pairs}
+    """Role → (light, dark)."""
+    return {role: COLORS[role] for role in ROLES}
 
 
 def test_every_coloured_symbol_gets_its_variable(palette):

@@ -10,14 +10,13 @@ from attention.explorer.panels.graph.panel import graph
 from attention.explorer.panels.heatmap.panel import heatmap
 from attention.explorer.panels.plane.panel import plane
 from attention.explorer.panels.tokens.panel import tokens
-from attention.explorer.predictions import cell, choice, marker, sketch
+from attention.explorer.predictions import choice, sketch
 
 __all__ = [
     "Box",
     "Explorer",
     "Station",
     "bars",
-    "cell",
     "choice",
     "curves",
     "diagram",
@@ -25,7 +24,6 @@ __all__ = [
     "flow",
     "graph",
     "heatmap",
-    "marker",
     "plane",
     "sketch",
     "tokens",

@@ -75,36 +75,21 @@ def make_control(name: str, abbreviation: Any, default: Any) -> Control:
 
     Raises:
         TypeError: nothing a control can be made of.
-        ValueError: a range or a list that is empty or not finite.
+        ValueError: a range that is not finite or goes back, a list without options or with two that are the same.
     """
     if isinstance(abbreviation, ipywidgets.Widget):
         return _from_widget(name, abbreviation)
     if isinstance(abbreviation, (list, dict)):
         return _options(name, abbreviation, default)
-    if isinstance(abbreviation, tuple):
-        _check_range(name, abbreviation)
     try:
         widget = ipywidgets.interactive.widget_from_abbrev(abbreviation, default)
     except (ValueError, TraitError) as error:
         raise ValueError(f"{name}={abbreviation!r} makes no control: {error}") from error
     if widget is None:
         raise TypeError(f"{name}={abbreviation!r} makes no control; use {SUPPORTED}")
-    try:
-        return _from_widget(name, widget)
-    finally:
-        widget.close()
-
-
-def _check_range(name: str, bounds: tuple) -> None:
-    numbers = [bound for bound in bounds if isinstance(bound, (int, float)) and not isinstance(bound, bool)]
-    if len(numbers) != len(bounds) or len(bounds) not in (2, 3):
-        raise TypeError(f"{name}={bounds!r} makes no control; a tuple is (min, max) or (min, max, step), of numbers")
-    if not all(map(math.isfinite, numbers)):
-        raise ValueError(f"{name}={bounds!r} must be finite")
-    if bounds[0] >= bounds[1]:
-        raise ValueError(f"{name}={bounds!r} is an empty range: min must be below max")
-    if len(bounds) == 3 and bounds[2] <= 0:
-        raise ValueError(f"{name}={bounds!r} needs a step above 0, found {bounds[2]}")
+    control = _from_widget(name, widget)
+    widget.close()
+    return control
 
 
 def _from_widget(name: str, widget: ipywidgets.Widget) -> Control:
@@ -114,9 +99,8 @@ def _from_widget(name: str, widget: ipywidgets.Widget) -> Control:
     if isinstance(widget, ipywidgets.FloatLogSlider):
         return _log_slider(name, label, widget)
     if isinstance(widget, ipywidgets.Combobox):
-        texts = tuple(
-            dict.fromkeys(widget.options if widget.value in widget.options else (widget.value, *widget.options))
-        )
+        offered = widget.options if widget.value in widget.options else (widget.value, *widget.options)
+        texts = tuple(dict.fromkeys(offered))
         return Control(name, label, "text", texts, texts, texts, texts.index(widget.value), convert=str)
     if isinstance(widget, _Selection):
         return _selection(name, label, widget)

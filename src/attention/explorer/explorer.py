@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ipywidgets import fixed
-
 from attention.explorer.controls import Control, make_control
 from attention.explorer.page import page
 from attention.explorer.panels import Panel
@@ -39,8 +37,8 @@ def explore(
         title: a few plain words that say what is seen; the book puts the figure's number before it.
         name: lower-case letters, digits and hyphens: a link ``#name?control=label`` sets these controls, in the page
             and from outside.
-        predict: a question that is answered before the figure is seen: a :func:`choice`, a :func:`cell`, a
-            :func:`marker` or a :func:`sketch`.
+        predict: a question that is answered before the figure is seen: a :func:`choice` or a
+            :func:`sketch`.
         print: the state that the printed book shows, or a list of them, each with some controls or all; the one that
             the controls begin at when not given.
         play: the name of a slider that a page plays by itself, once, when the figure is first seen; not for a reader
@@ -70,14 +68,14 @@ def explore(
         raise TypeError(f"title must be a text, found {title!r}")
     if name and not re.fullmatch("[a-z][a-z0-9-]*", name):
         raise ValueError(f"name must be lower-case letters, digits and hyphens, a letter first, found {name!r}")
-    constants = {name: given.value for name, given in controls.items() if isinstance(given, fixed)}
-    controls = {name: given for name, given in controls.items() if name not in constants}
-    defaults = _check_arguments(function, [*controls, *constants])
-    made = [make_control(name, given, defaults[name]) for name, given in controls.items()]
-    _check_play(play, made, predict)
+    defaults = {argument.name: argument.default for argument in inspect.signature(function).parameters.values()}
+    made = [make_control(name, given, defaults.get(name, inspect.Parameter.empty)) for name, given in controls.items()]
+    sliders = [control.name for control in made if control.kind == "range"]
+    if play and (play not in sliders or predict is not None):
+        raise ValueError(f"play must name a slider, where no question is asked; found {play!r}, sliders {sliders}")
     states = [*print] if isinstance(print, (list, tuple)) else [print]
     headed = {key: text for key, text in (("title", title), ("name", name), ("play", play)) if text}
-    return Explorer(lambda **values: function(**constants, **values), made, headed, predict, states)
+    return Explorer(function, made, headed, predict, states)
 
 
 class Explorer:
@@ -192,18 +190,17 @@ class Explorer:
         place = 0
         for name, control in self._controls.items():
             place = place * len(control.values) + control.position(state[name])
-        limits = states[place][self._predict.panel].words.get("limits")
-        fields = packed[self._predict.panel]["fields"]
-        limits = limits or (fields["limits"]["items"][0] if "limits" in fields else None)
+        asked_about = states[place][self._predict.panel]
+        asked = self._predict.payload(asked_about, state, packed[self._predict.panel]["fields"])
         before = {"before": state | self._checked(self._predict.before)} if self._predict.before else {}
-        return {"predict": self._predict.payload(states[place], state, limits) | before}
+        return {"predict": asked | before}
 
     def _page(self) -> str:
         """The static form, which opens in the present state."""
-        controls = [replace(each, initial=self._place(each)) for each in self._controls.values()]
-        payload = self._widget.payload | {"controls": [control.payload() for control in controls]}
-        values = {control.name: control.values[control.initial] for control in controls}
-        return page(payload, as_panels(self._converted(**values)))
+        places = {name: self._place(control) for name, control in self._controls.items()}
+        controls = [replace(control, initial=places[name]).payload() for name, control in self._controls.items()]
+        values = {name: control.values[places[name]] for name, control in self._controls.items()}
+        return page(self._widget.payload | {"controls": controls}, as_panels(self._converted(**values)))
 
     def _place(self, control: Control) -> int:
         """Where a control stands; a text that could not be computed has no place, and the old figure stays."""
@@ -223,15 +220,6 @@ class Explorer:
         return f"Explorer({', '.join(said)})"
 
 
-def _check_play(play: str, controls: list[Control], predict: Prediction | None) -> None:
-    """Raise unless what plays by itself is a slider, and gives no answer away."""
-    sliders = [control.name for control in controls if control.kind == "range"]
-    if play and play not in sliders:
-        raise ValueError(f"play must name a slider, found {play!r}; there is {', '.join(sliders) or 'none'}")
-    if play and predict is not None:
-        raise ValueError(f"play={play!r} would tell the answer of predict: give one of the two")
-
-
 def _check_handles(panels: list[Panel], controls: list[Control]) -> None:
     """Raise where a panel would set a control that there is not, or that has not a state for each query."""
     sizes = {control.name: len(control.values) for control in controls}
@@ -247,21 +235,3 @@ def _check_handles(panels: list[Panel], controls: list[Control]) -> None:
                     f"choosing a {what} sets the control {name!r}: it must have {count} states, one for each {what}, "
                     f"found {sizes.get(name, 'no such control')}"
                 )
-
-
-def _check_arguments(function: Callable, names: list[str]) -> dict[str, Any]:
-    """Raise unless each name is an argument of the function and no argument is left out; return the defaults."""
-    arguments = inspect.signature(function).parameters.values()
-    known = {argument.name: argument.default for argument in arguments if argument.kind in _BY_NAME}
-    if any(argument.kind is argument.VAR_KEYWORD for argument in arguments):
-        return {name: known.get(name, inspect.Parameter.empty) for name in names}
-    for name in names:
-        if name not in known:
-            raise TypeError(f"the function has no argument {name!r}; it has {', '.join(known) or 'none'}")
-    for name, default in known.items():
-        if default is inspect.Parameter.empty and name not in names:
-            raise TypeError(f"the function's argument {name!r} needs a control or a default")
-    return known
-
-
-_BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)

@@ -14,28 +14,27 @@ MOST_PLACES = 41  # at which a sketch is drawn and compared
 
 @dataclass(frozen=True)
 class Prediction:
-    """A question about one panel in one state; made by :func:`choice`, :func:`cell`, :func:`marker`, :func:`sketch`."""
+    """A question about one panel in one state; made by :func:`choice` or :func:`sketch`."""
 
     question: str
     kind: str
     answer: Callable[[Panel], Any]
-    tell: Callable[[Panel, Any, Sequence[float]], dict[str, Any]]  # from the limits, too: what this kind needs
+    tell: Callable[[Panel, Any, dict[str, Any]], dict[str, Any]]  # what else this kind of question needs
     at: dict[str, Any]
     panel: int
     because: str
-    about: int | str = 0  # the number of a bar, the name of a line
+    line: str = ""  # that is to be drawn
     before: dict[str, Any] | None = None
 
     def __post_init__(self):
         if self.because and not self.because.endswith((".", "!", "?")):
             raise ValueError(f"because must be a whole sentence, found {self.because!r}")
 
-    def payload(self, panels: list[Panel], state: dict[str, Any], limits: Sequence[float] | None) -> dict[str, Any]:
-        """The question as the front end reads it, with the answer that these panels, those of ``state``, give."""
-        panel = panels[self.panel]
+    def payload(self, panel: Panel, state: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
+        """The question as the front end reads it, with the answer of its panel in ``state``, packed in ``fields``."""
         answer = self.answer(panel)
         asked = {"question": self.question, "kind": self.kind, "panel": self.panel, "state": state}
-        return asked | {"answer": answer, "because": self.because} | self.tell(panel, answer, limits)
+        return asked | {"answer": answer, "because": self.because} | self.tell(panel, answer, fields)
 
 
 def choice(
@@ -78,68 +77,10 @@ def choice(
             raise ValueError(f"answer must be one of {', '.join(options)}, found {found!r}")
         return found
 
-    def tell(shown: Panel, answer: str, limits) -> dict[str, Any]:
+    def tell(shown: Panel, answer: str, _) -> dict[str, Any]:
         return {"options": list(options), "rows": shown.row_names(), "said": f"The answer is “{answer}”."}
 
     return Prediction(question, "option", named, tell, dict(at or {}), panel, because, before=before)
-
-
-def cell(question: str, *, because: str = "", panel: int = 0, at: dict[str, Any] | None = None) -> Prediction:
-    """Ask for the cell of a heatmap, or the bar, with the largest number: the reader taps it.
-
-    Where several show the same largest number, each of them is right.
-
-    Args:
-        question: one sentence.
-        because: as :func:`choice`'s.
-        panel: the number of the heatmap or the bars that it is about, from 0.
-        at: the state that the question is about; where the explorer begins when not given.
-
-    Raises:
-        ValueError: a reason that is not a sentence.
-    """
-
-    def largest(shown: Panel) -> list[list[int]]:
-        values = np.where(shown.numbers.get("mask", True), shown.numbers["values"], -np.inf)
-        values = values if values.ndim == 2 else values[:, None]
-        values = values if shown.words["digits"] is None else np.round(values, shown.words["digits"])
-        return np.argwhere(values == np.nanmax(values)).tolist()
-
-    def tell(shown: Panel, answer: list[list[int]], limits) -> dict[str, Any]:
-        names = shown.cell_names()
-        row, column = answer[0]
-        value = _shown(shown.numbers["values"].reshape(len(names), -1)[row, column], shown)
-        verb = "is" if len(answer) == 1 else "are"
-        largest = " and ".join(names[row][column] for row, column in answer)
-        return {"cells": names, "said": f"The largest {verb} {largest}: {value}."}
-
-    return Prediction(question, "cell", largest, tell, dict(at or {}), panel, because)
-
-
-def marker(
-    question: str, *, bar: int = 0, because: str = "", panel: int = 0, at: dict[str, Any] | None = None
-) -> Prediction:
-    """Ask how long a bar is: the reader drags its end.
-
-    Args:
-        question: one sentence.
-        bar: the number of the bar, from 0.
-        because: as :func:`choice`'s.
-        panel: the number of the bars that it is about, from 0.
-        at: the state that the question is about; where the explorer begins when not given.
-
-    Raises:
-        ValueError: a reason that is not a sentence.
-    """
-
-    def length(shown: Panel) -> float:
-        return float(f"{shown.numbers['values'][bar]:.6g}")
-
-    def tell(shown: Panel, answer: float, limits) -> dict[str, Any]:
-        said = f"It is {_shown(answer, shown)}."
-        return {"row": bar, "limits": list(limits), "digits": shown.words["digits"], "said": said}
-
-    return Prediction(question, "marker", length, tell, dict(at or {}), panel, because, bar)
 
 
 def sketch(
@@ -162,11 +103,12 @@ def sketch(
         y = shown.numbers[f"line_{shown.words['names'].index(line)}"][_places(shown)]
         return [float(f"{value:.4g}") if np.isfinite(value) else None for value in y]
 
-    def tell(shown: Panel, answer: list[float | None], limits) -> dict[str, Any]:
+    def tell(shown: Panel, answer: list[float | None], fields) -> dict[str, Any]:
+        low, high = limits = shown.words["limits"] or fields["limits"]["items"][0]
         x = [float(f"{place:.6g}") for place in shown.numbers["x"][_places(shown)]]
         axis = shown.words["axes"][0] or "x"
         known = [index for index, y in enumerate(answer) if y is not None]
-        digits = max(0, math.ceil(2 - math.log10(limits[1] - limits[0])))  # a hundredth of the axis
+        digits = max(0, math.ceil(2 - math.log10(high - low)))  # a hundredth of the axis
         ends = [f"{answer[index]:.{digits}f} at {axis} = {x[index]:.3g}" for index in (known[0], known[-1])]
         said = f"It goes from {' to '.join(ends)}.".replace("-", "−")
         return {"line": line, "x": x, "axis": axis, "limits": list(limits), "digits": digits, "said": said}
@@ -177,18 +119,15 @@ def sketch(
 def check_prediction(prediction: Prediction, states: list[list[Panel]]) -> None:
     """Raise unless the prediction is about something that there is, and its answer depends on a control."""
     if not isinstance(prediction, Prediction):
-        raise TypeError(f"predict must be a choice, cell, marker or sketch, found {type(prediction).__name__}")
+        raise TypeError(f"predict must be a choice or a sketch, found {type(prediction).__name__}")
     kind, count = prediction.kind, len(states[0])
     if not 0 <= prediction.panel < count:
         raise ValueError(f"predict is about panel {prediction.panel}; there are {count}, counted from 0")
     panel = states[0][prediction.panel]
     if kind not in ("option", *panel.guesses):
-        kinds = " or ".join(sorted(each.kind for each in Panel.__subclasses__() if kind in each.guesses))
-        raise ValueError(f"predict asks for a {kind}: its panel must be {kinds}, found {panel.kind}")
-    if kind == "marker" and not 0 <= prediction.about < len(panel.words["labels"]):
-        raise ValueError(f"predict is about bar {prediction.about}, which there is not")
+        raise ValueError(f"predict asks for a {kind}, which nobody can draw in {panel.kind}")
     if kind == "sketch":
-        _check_line(prediction.about, panel)
+        _check_line(prediction.line, panel)
         return  # a line may stand still: it is hidden, whatever the controls
     answers = [prediction.answer(panels[prediction.panel]) for panels in states]
     if all(answer == answers[0] for answer in answers):
@@ -208,8 +147,3 @@ def _places(panel: Panel) -> np.ndarray:
     """Where a sketch is compared: at each x, or at so many, evenly chosen."""
     count = len(panel.numbers["x"])
     return np.unique(np.linspace(0, count - 1, min(count, MOST_PLACES)).round().astype(int))
-
-
-def _shown(value: float, panel: Panel) -> str:
-    digits = panel.words["digits"]
-    return f"{value:.2g}" if digits is None else f"{value:.{digits}f}".replace("-", "−")

@@ -4,6 +4,7 @@ import base64
 import itertools
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from attention.explorer.controls import Control
-from attention.explorer.panels import Panel
+from attention.explorer.panels import KINDS, Panel
 
 MOST_STATES = 10_000
 MOST_BYTES = 300_000
@@ -79,33 +80,25 @@ def as_panels(returned: Any) -> list[Panel]:
         multiples = isinstance(part, (list, tuple))
         for panel in part if multiples else [part]:
             if not isinstance(panel, Panel):
-                kinds = ", ".join(sorted(each.kind for each in Panel.__subclasses__()))
-                raise TypeError(
-                    f"the function must return a panel, or a list of them ({kinds}), found {type(panel).__name__}"
-                )
+                kinds, found = ", ".join(KINDS), type(panel).__name__
+                raise TypeError(f"the function must return a panel, or a list of them ({kinds}), found {found}")
             panels.append(replace(panel, group=group) if multiples else panel)
     return panels
 
 
 def check_links(panels: list[Panel]) -> None:
     """Raise where panels share an axis on which a label stands twice: nobody could tell what lights what."""
-    axes: dict[str, list[list[str]]] = {}
-    for panel in panels:
-        for axis, labels in panel.axes():
-            axes.setdefault(axis, []).append(labels)
-    for axis, lists in axes.items():
-        for labels in lists if axis and len(lists) > 1 else ():
-            for label in labels:
-                if labels.count(label) > 1:
-                    raise ValueError(f"panels share the axis {axis!r}, so its labels must differ; {label!r} repeats")
+    axes = [(axis, labels) for panel in panels for axis, labels in panel.axes() if axis]
+    shared = Counter(axis for axis, _ in axes)
+    for axis, labels in axes:
+        for label, count in Counter(labels).items():
+            if shared[axis] > 1 and count > 1:
+                raise ValueError(f"panels share the axis {axis!r}, so its labels must differ; {label!r} repeats")
 
 
 def _idle(states: list[list[Panel]], controls: Sequence[Control]) -> np.ndarray:
     """For every state and control, whether moving that control alone changes nothing: (states, controls)."""
-    known: dict[Any, int] = {}
-    keys = [tuple(_key(panel) for panel in panels) for panels in states]
-    ids = np.array([known.setdefault(key, len(known)) for key in keys])
-    ids = ids.reshape([len(control.values) for control in controls])
+    ids = _numbered([tuple(_key(panel) for panel in panels) for panels in states], controls)
     idle = np.empty((*ids.shape, len(controls)), dtype=bool)
     for axis, control in enumerate(controls):
         same = (ids == ids.take([0], axis)).all(axis, keepdims=True)
@@ -113,10 +106,10 @@ def _idle(states: list[list[Panel]], controls: Sequence[Control]) -> np.ndarray:
     return idle.reshape(len(states), len(controls))
 
 
+@np.errstate(over="ignore", under="ignore")
 def _key(panel: Panel) -> tuple:
     """What is seen of a panel: its words, and three digits of its numbers, as the last differ between machines."""
-    with np.errstate(over="ignore", under="ignore"):
-        singles = [array.astype("<f4") for array in panel.numbers.values()]
+    singles = [array.astype("<f4") for array in panel.numbers.values()]
     return tuple((single.view("u4") >> 12).tobytes() for single in singles), json.dumps(panel.words)
 
 
@@ -167,9 +160,7 @@ def _pack_numbers(arrays: list[np.ndarray], controls: Sequence[Control], coarse:
 
 def _reduce(items: list, keys: list, controls: Sequence[Control]) -> tuple[list[int], list]:
     """Drop each control along which nothing changes: the controls that stay, and the items along them."""
-    numbers: dict[Any, int] = {}
-    ids = np.array([numbers.setdefault(key, len(numbers)) for key in keys])
-    ids = ids.reshape([len(control.values) for control in controls])
+    ids = _numbered(keys, controls)
     where = np.arange(len(items)).reshape(ids.shape)
     over = []
     for axis in range(ids.ndim):
@@ -181,6 +172,14 @@ def _reduce(items: list, keys: list, controls: Sequence[Control]) -> tuple[list[
     return over, [items[index] for index in where.ravel()]
 
 
+def _numbered(keys: list, controls: Sequence[Control]) -> np.ndarray:
+    """A number for each state, an axis for each control; it is the same where the states' keys are."""
+    known: dict[Any, int] = {}
+    numbers = [known.setdefault(key, len(known)) for key in keys]
+    return np.array(numbers).reshape([len(control.values) for control in controls])
+
+
+@np.errstate(over="ignore", under="ignore")
 def encode(array: np.ndarray, coarse: bool = False) -> str:
     """An array as the name of its type and base64: ``f4`` for numbers, ``u1`` for truths.
 
@@ -189,13 +188,11 @@ def encode(array: np.ndarray, coarse: bool = False) -> str:
     if array.dtype == bool:
         name = "u1"
     else:
-        with np.errstate(over="ignore", under="ignore"):
-            halves, singles = array.astype("f2"), array.astype("f4")
+        halves, singles = array.astype("f2"), array.astype("f4")
         is_enough = coarse and array.size > MANY and np.isclose(halves, array, rtol=1e-3, equal_nan=True).all()
         is_kept = np.isclose(singles.astype("f8"), array, rtol=1e-6, atol=0, equal_nan=True).all()
         name = "f2" if is_enough else "f4" if is_kept else "f8"
-    with np.errstate(over="ignore", under="ignore"):
-        return f"{name}:{base64.b64encode(array.astype(f'<{name}').tobytes()).decode()}"
+    return f"{name}:{base64.b64encode(array.astype(f'<{name}').tobytes()).decode()}"
 
 
 def _check_size(packed: list[dict[str, Any]], controls: Sequence[Control]) -> None:

@@ -21,9 +21,9 @@ function build(el, payload, given, save) {
   const controls = makeControls(store, acts);
 
   /** Keep the state that a question starts from in sight, or none. @param {Object<string, any> | null} state */
-  function compare(state, asked = -1) {
+  function compare(state) {
     const places = state && store.controls.map((spec) => indexOf(spec, state[spec.name]));
-    panels.compare(places, asked);
+    panels.compare(places);
     setText(before, places ? `before: ${store.written(places)}` : "");
     store.set({});
   }

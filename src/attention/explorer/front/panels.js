@@ -5,17 +5,28 @@
 function makeReader(data, counts, at) {
   const { fields } = data;
   const readers = Object.fromEntries(Object.entries(fields).map(([name, packed]) => [name, reader(packed, counts)]));
-  const read = (name, places) => readers[name]?.(places);
-  return Object.assign(read, {
-    blend: (name, places) => readers[name]?.blend(places),
+  /** All fields, those with a number in a list: `line_0` is the first of `line`. @param {(read: any) => any} read */
+  const gather = (read) => {
+    const found = {};
+    for (const [name, each] of Object.entries(readers)) {
+      const [number] = name.match(/\d+/) ?? [];
+      if (number === undefined) found[name] = read(each);
+      else (found[name.replace(/_?\d+_?/, "")] ??= [])[number] = read(each);
+    }
+    return found;
+  };
+  const whole = (places) => gather((read) => read(places));
+  return {
     /** All that the panel has in a state. */
-    now: (places) => Object.fromEntries(Object.keys(readers).map((name) => [name, read(name, places)])),
-    first: (name) => read(name, at),
+    whole,
+    /** The same, the state itself, and what is `drawn`, which may lie between two states. */
+    now: (state) => ({ ...whole(state), state, drawn: gather((read) => read.blend(state)) }),
+    first: (name) => readers[name]?.(at),
     shape: (name) => fields[name].shape,
     moves: (name) => fields[name].over.length, // whether a control changes it
-    all: (name) => fields[name].items,
+    items: (name) => fields[name].items,
     small: data.group !== undefined, // one of several that stand side by side
-  });
+  };
 }
 
 /**
@@ -60,10 +71,13 @@ function makePanels(store, readout, { isVeiled, act, follow, drop, scale }) {
       delete lit[""];
       all.forEach((other) => other !== panel && other.highlight?.(lit));
     };
-    const built = panelKinds[data.kind](read, { ...hand, highlight });
+    const stops = [];
+    const built = panelKinds[data.kind](read, { ...hand, highlight, onStop: (stop) => stops.push(stop) });
     const varies = Object.keys(data.fields).filter((name) => data.fields[name].items && read.moves(name));
     const attributes = { class: `panel panel-${data.kind}`, "data-varies": varies.join(" ") };
-    const panel = { ...built, kind: data.kind, element: make("div", attributes, built.element) };
+    const element = make("div", attributes, built.element);
+    if (built.lay) stops.push(watchWidth(element, built.lay));
+    const panel = { ...built, kind: data.kind, element, stop: () => stops.forEach((stop) => stop()) };
     return panel;
   }
 
@@ -77,8 +91,8 @@ function makePanels(store, readout, { isVeiled, act, follow, drop, scale }) {
 
   const draw = () => all.forEach((panel) => panel.update(store.at));
   const lay = () => all.forEach((panel) => panel.lay?.());
-  const compare = (places, asked) => all.forEach((panel, i) => panel.compare?.(places, i === asked));
-  const stop = () => all.forEach((panel) => panel.stop?.());
+  const compare = (places) => all.forEach((panel) => panel.compare?.(places));
+  const stop = () => all.forEach((panel) => panel.stop());
   return { element, set, draw, lay, compare, stop, all: () => all };
 }
 

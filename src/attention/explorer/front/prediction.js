@@ -7,7 +7,7 @@ const GROWS = 1200; // milliseconds; as in prediction.css
 
 /**
  * @param {HTMLElement} el the explorer @param {any} spec the question, its kind and its answer
- * @param {{store: any, panels: any, controls: HTMLElement, compare: (state: any, asked?: number) => void}} figure
+ * @param {{store: any, panels: any, controls: HTMLElement, compare: (state: any) => void}} figure
  *   `compare` keeps a state in sight
  */
 function buildPrediction(el, spec, { store, panels, controls, compare }) {
@@ -72,7 +72,7 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
       after.remove();
       return el.querySelector(".tools").prepend(again); // in sight with the panels
     }
-    compare(spec.before ?? null, spec.panel); // which draws anew, too: names may stand elsewhere now
+    compare(spec.before ?? null); // which draws anew, too: names may stand elsewhere now
     say(guess === null ? spec.said : kind.say(guess));
     const { parts, stop } = guess === null ? { parts: [], stop() {} } : kind.show(guess);
     choices.replaceChildren(...parts);
@@ -141,7 +141,7 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
 
   // A hand on what is locked is told why: the question flashes.
   listen(el, "click", ({ target }) => {
-    const isFree = !el.contains(target) || target.closest(".prediction, .tools, .tap, .drag, .sketch, .commit");
+    const isFree = !el.contains(target) || target.closest(".prediction, .tools, .sketch, .commit");
     if (standing === "asked" && !isFree) flash(question);
   });
 

@@ -30,12 +30,11 @@ function guessSketch(spec, panel) {
       set(name, { x, y, "text-anchor": "middle" });
       return svg.viewBox.baseVal;
     };
-    const resized = new ResizeObserver(draw);
     stage.append(svg);
-    resized.observe(stage);
+    const stop = watchSize(stage, draw);
     draw();
     const remove = () => {
-      resized.disconnect();
+      stop();
       svg.remove();
     };
     return { stage, svg, name, draw, remove };
@@ -76,7 +75,9 @@ function guessSketch(spec, panel) {
     let heights = [];
     let from = null; // where the stroke was last
     let began = null; // where a finger lies that may yet scroll
-    const commit = commitBelow(panel(), () => answer(heights));
+    const button = makeButton({ class: "pill", disabled: "" }, () => answer(heights), "this is my guess");
+    const commit = make("p", { class: "commit" }, button);
+    panel().element.append(commit);
     const canvas = layer(() => heights, "draw the line here");
     const sliders = supports.map(slider);
     const hidden = [...canvas.stage.children].filter((each) => each !== canvas.svg);
@@ -88,14 +89,13 @@ function guessSketch(spec, panel) {
       setText(canvas.name, "your guess");
       canvas.draw();
       placeSliders();
-      commit.ready();
+      button.disabled = false;
     }
 
     function stroke(event) {
       const [x, y] = inWindow(canvas.svg).from(event.clientX, event.clientY);
       const { px } = panel().plot();
-      const gaps = spec.x.map((place) => Math.abs(px(place) - x));
-      const to = { at: gaps.indexOf(Math.min(...gaps)), height: numberAt(y) };
+      const to = { at: placeOfLeast(spec.x.map((place) => Math.abs(px(place) - x))), height: numberAt(y) };
       from ??= to;
       const [first, end] = [Math.min(from.at, to.at), Math.max(from.at, to.at)];
       for (let i = first; i <= end; i++) {

@@ -7,8 +7,8 @@ from attention.explorer.panels.base import Panel
 
 __all__ = ["Panel"]
 
-for _found in iter_modules(__path__):
-    if _found.ispkg:
-        _kind = import_module(f"{__name__}.{_found.name}.panel")
-        __all__.extend(_kind.__all__)
-        globals().update({name: getattr(_kind, name) for name in _kind.__all__})
+KINDS = [found.name for found in iter_modules(__path__) if found.ispkg]
+for _name in KINDS:
+    _kind = import_module(f"{__name__}.{_name}.panel")
+    __all__.extend(_kind.__all__)
+    globals().update({name: getattr(_kind, name) for name in _kind.__all__})

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from html import escape
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,6 +18,19 @@ def matrix_table(panel: Panel, sides: list[str], tops: list[str], values, mask=N
         cells = "".join(_cell(value, see, digits) for value, see in zip(row, visible, strict=True))
         lines.append(f'<tr><th scope="row">{escape(side)}</th>{cells}</tr>')
     return table(panel.kind, panel.words["caption"] if caption is None else caption, lines)
+
+
+class Matrix(Panel):
+    """A panel of one matrix, ``values``, whose rows and columns are named by two lists of its words, the ``sides``."""
+
+    sides: ClassVar[tuple[str, str]]
+
+    def plain(self):
+        (_, rows), (_, columns) = self.axes()
+        return matrix_table(self, rows, columns, self.numbers["values"], self.numbers.get("mask"))
+
+    def axes(self):
+        return list(zip(self.words["axes"], (self.words[side] for side in self.sides), strict=True))
 
 
 def _heads(names: Iterable[str]) -> str:

@@ -26,8 +26,23 @@ const setClass = (element, name, isOn) => element.classList.toggle(name, isOn);
 const setStyle = (element, name, value) => element.style.setProperty(name, value);
 const rectOf = (element) => element.getBoundingClientRect();
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
+/** Where in a list its smallest number stands. @param {number[]} numbers */
+const placeOfLeast = (numbers) => numbers.indexOf(Math.min(...numbers));
+const overlap = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 /** So many things, each built from its number. */
 const times = (count, build) => Array.from({ length: count }, (_, i) => build(i));
+
+/** A table of numbers, with a head for each row and each column. @param {any} attributes */
+function makeGrid(rows, columns, attributes) {
+  const caption = make("caption");
+  const corner = make("td");
+  const heads = times(columns, () => make("th", { scope: "col" }, make("span")));
+  const sides = times(rows, () => make("th", { scope: "row" }));
+  const cells = sides.map(() => heads.map(() => make("td", {}, make("span"))));
+  const head = make("thead", {}, make("tr", {}, corner, ...heads));
+  const body = make("tbody", {}, ...sides.map((side, i) => make("tr", {}, side, ...cells[i])));
+  return { table: make("table", attributes, caption, head, body), caption, corner, heads, sides, cells };
+}
 
 const textAt = (x, y, anchor, words) => make("text", { x, y, "text-anchor": anchor }, words);
 
@@ -69,6 +84,12 @@ function strength(value, [low, high]) {
   if (!Number.isFinite(value)) return 0;
   const part = low < 0 ? Math.abs(value) / Math.max(-low, high) : (value - low) / (high - low || 1);
   return clamp(part, 0, 1);
+}
+
+/** The colours of a cell: none where its number is hidden or not finite, and its own where that is below zero. */
+function tint(color, value, limits, { hidden = false, digits = 99, most = 1 } = {}) {
+  if (hidden || !Number.isFinite(value)) return { background: "", text: "" };
+  return shade(isBelow(value, digits) ? "negative" : color, most * strength(value, limits));
 }
 
 /** Give a cell its number; the same for heatmaps and bars. */
@@ -115,51 +136,19 @@ function luminance(color) {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
-/** Powers of ten between low and high, at most `count`, and what lies between them; few are named. */
-function logTicks(low, high, count) {
-  const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
-  const every = Math.ceil((last - first) / count);
-  const named = Math.log10(high / low) < 1.2 ? [1, 2, 5] : [1];
-  const isFar = low < 1e-4 || high >= 1e6; // then each power of ten is written as one
-  const found = [];
-  for (let exponent = first; exponent <= last; exponent++) {
-    for (let factor = 1; factor < (every > 1 ? 2 : 10); factor++) {
-      const value = Number(`${factor}e${exponent}`);
-      const words = isFar && factor < 2 ? power(exponent) : told(value);
-      const label = named.includes(factor) && exponent % every === 0 ? words : "";
-      if (value >= low * 0.999 && value <= high * 1.001) found.push({ value, label });
-    }
-  }
-  return found;
-}
-
-/** The marks of an axis. @returns {{value: number, label: string}[]} */
-function marksOf([low, high], scale, count) {
-  if (scale === "log") return logTicks(low, high, count + 2);
-  return ticks(low, high, count).map((value) => ({ value, label: told(value) }));
-}
-
 /**
  * Watch an element's width, and call with it at once when it changes: to ask for it costs a layout of the whole page.
  * @param {Element} element @param {(width: number) => void} call @returns {() => void} stops it
  */
-function watchWidth(element, call) {
-  const resized = new ResizeObserver(([{ contentRect }]) => contentRect.width && call(Math.round(contentRect.width)));
+const watchWidth = (element, call) =>
+  watchSize(element, ([{ contentRect }]) => contentRect.width && call(Math.round(contentRect.width)));
+
+/** The same of its whole size. @param {Element} element @param {(changes: any) => void} call */
+function watchSize(element, call) {
+  const resized = new ResizeObserver(call);
   resized.observe(element);
   return () => resized.disconnect();
 }
 
 /** Movement that the reader's system asks to be spared. */
 const still = matchMedia("(prefers-reduced-motion: reduce)");
-
-/** Round numbers between low and high, about `count` of them. */
-function ticks(low, high, count) {
-  const rough = (high - low) / count || 1;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough * 0.999);
-  const found = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) {
-    found.push(Number((i * step).toPrecision(12)));
-  }
-  return found;
-}

@@ -119,6 +119,3 @@ function told(value) {
   if (isFar) return typeset(value.toExponential(2).replace(/\.?0+e/, "e")).replace(/^(−?)1×/, "$1");
   return typeset(String(size < 1000 ? Number(value.toPrecision(3)) : Math.round(value)));
 }
-
-/** A change, with its sign. */
-const signed = (value, digits) => (value > 0 ? "+" : "") + brief(value, digits);

@@ -74,6 +74,5 @@ function makeStore(controls, given, save) {
 function indexOf(spec, value) {
   const found = spec.states.indexOf(value);
   if (found >= 0 || typeof value !== "number") return Math.max(found, 0);
-  const distance = spec.states.map((state) => Math.abs(state - value));
-  return distance.indexOf(Math.min(...distance));
+  return placeOfLeast(spec.states.map((state) => Math.abs(state - value)));
 }

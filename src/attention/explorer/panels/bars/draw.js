@@ -31,12 +31,7 @@ function bars(read, hand) {
   let compared = null;
 
   function update(state) {
-    now = {
-      state,
-      ...read.now(state),
-      drawn: read.blend("values", state),
-      drawnParts: read.blend("parts", state),
-    };
+    now = read.now(state);
     const [low, high] = now.limits;
     const origin = clamp(0, low, high);
     const part = (value) => clamp((value - low) / (high - low || 1), 0, 1);
@@ -47,10 +42,9 @@ function bars(read, hand) {
     sides.forEach((side, row) => {
       const value = now.values[row];
       const hidden = isHidden(row);
-      const drawn = hidden || Number.isNaN(value) ? origin : now.drawn[row];
+      const drawn = hidden || Number.isNaN(value) ? origin : now.drawn.values[row];
       const [bar, number] = cells[row].children;
       setText(side, now.labels[row]);
-      side.toggleAttribute("data-long", now.labels[row].length > 14);
       fill(cells[row], value, hidden, now.digits);
       bar.toggleAttribute("data-below", drawn < origin);
       setStyle(cells[row], "--end", part(drawn).toFixed(4));
@@ -73,7 +67,7 @@ function bars(read, hand) {
   function stack(bar, row, part, origin) {
     let [up, down] = [origin, origin];
     parts.forEach((_, i) => {
-      const value = now.drawnParts[row * parts.length + i];
+      const value = now.drawn.parts[row * parts.length + i];
       const start = value < 0 ? (down += value) : up;
       if (value >= 0) up += value;
       const piece = bar.children[i];
@@ -116,36 +110,33 @@ function bars(read, hand) {
       state: () => now.state,
       place(state) {
         const { left, top, width, height } = rectOf(bar);
-        return [left + now.part(read("values", state)[row]) * width, top + height / 2];
+        return [left + now.part(read.whole(state).values[row]) * width, top + height / 2];
       },
       said: () => [`${name}: `, told(now.values[row])],
     });
   });
 
-  const stop = follow(
-    table,
-    (target) => {
-      const line = target.closest?.("tbody tr");
-      if (!line || !table.contains(line)) return false;
-      point(sides.indexOf(line.firstChild), target.getAttribute("data-part"));
-      return true;
-    },
-    () => {
-      mark(-1);
-      markPart(null);
-      hand.hideReadout();
-    },
-  );
+  function readAt(target) {
+    const row = sides.findIndex((side) => side.parentNode.contains(target));
+    if (row >= 0) point(row, target.getAttribute("data-part"));
+    return row >= 0;
+  }
+
+  function leave() {
+    mark(-1);
+    markPart(null);
+    hand.hideReadout();
+  }
+
+  hand.onStop(follow(table, readAt, leave));
   function highlight(lit) {
     mark(now.labels.indexOf(lit[now.axis]));
     markPart(lit[now.parts_axis]);
   }
-  const compare = (state) => (compared = state && read("values", state));
+  const compare = (state) => (compared = state && read.whole(state).values);
   const written = (i) => (isHidden(i) ? "masked" : brief(now.values[i], now.digits));
   const summary = () => (sides.length > 4 ? "" : now.labels.map((label, i) => `${label} ${written(i)}`).join(", "));
-  const guessed = { cells: cells.map((cell) => [cell]), wholeRows: true };
-  const look = { legend: parts.length ? legend : null, slim: true };
-  return { element, update, highlight, compare, summary, stop, ...guessed, ...look };
+  return { element, update, highlight, compare, summary, legend: parts.length ? legend : null, slim: true };
 }
 
 panelKinds.bars = bars;

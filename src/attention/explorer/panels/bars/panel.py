@@ -5,17 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from attention.explorer.panels.base import (
-    Handle,
-    Panel,
-    as_handles,
-    as_labels,
-    as_mask,
-    as_numbers,
-    common_words,
-    finite,
-)
-from attention.explorer.panels.scales import color_scale
+from attention.explorer.panels import given
+from attention.explorer.panels.base import Panel
 from attention.explorer.panels.tables import matrix_table
 
 __all__ = ["bars"]
@@ -33,7 +24,7 @@ def bars(
     color: str = "weights",
     limits: tuple[float, float] | None = None,
     digits: int = 2,
-    handle: Handle | Sequence[Handle] | None = None,
+    handle: given.Handle | Sequence[given.Handle] | None = None,
 ) -> Panel:
     """A row of numbers as labelled bars, each with its number.
 
@@ -64,22 +55,21 @@ def bars(
     >>> float(bars([[6.0, 2.0]], ["fruit"], parts=["apple", "banana"]).numbers["values"][0])
     8.0
     """
-    values = as_numbers("values", values, dimensions=1 if parts is None else 2)
+    values = given.numbers("values", values, 1 if parts is None else 2)
     numbers = {"values": values if parts is None else values.sum(axis=1)}
-    words: dict[str, Any] = {"labels": as_labels("labels", labels, len(values)), "axis": str(axis)}
-    words["handles"] = as_handles(handle, words["labels"], "bar")
+    words: dict[str, Any] = {"labels": given.labels("labels", labels, len(values)), "axis": str(axis)}
+    words["handles"] = given.handles(handle, words["labels"], "bar")
     if parts is not None:
         numbers["parts"] = values
-        words["parts_names"] = as_labels("parts", parts, values.shape[1])
+        words["parts_names"] = given.labels("parts", parts, values.shape[1])
         words["parts_axis"] = str(parts_axis)
     if mask is not None:
-        numbers["mask"] = as_mask(mask, numbers["values"].shape)
-    return Bars(numbers, words | common_words(caption, color, limits, digits))
+        numbers["mask"] = given.mask(mask, numbers["values"].shape)
+    return Bars(numbers, words | given.look(caption, color, limits, digits))
 
 
 class Bars(Panel):
     kind = "bars"
-    guesses = ("cell", "marker")
 
     def plain(self):
         """One number a row, behind the parts that it is the sum of, where it has any."""
@@ -94,13 +84,5 @@ class Bars(Panel):
         parts = self.words.get("parts_axis", ""), self.words.get("parts_names", [])
         return [(self.words["axis"], self.words["labels"]), parts]
 
-    @staticmethod
-    def scales(panels):
-        return {"limits": color_scale(finite(panels, "values"))}
-
     def row_names(self):
         return self.words["labels"]
-
-    def cell_names(self) -> list[list[str]]:
-        """What each bar is called where a guess names it."""
-        return [[label] for label in self.words["labels"]]

@@ -8,71 +8,28 @@ const DASHES = ["none", "8 4", "2 3", "9 3 2 3", "14 5"];
 const LEAST_NAMED = 300; // pixels of a plot whose lines have their names at their ends
 const FEW = 8; // places that are marked, each with its number below: a line between them was not measured
 
-/** How far along an axis a number lies, as a part of it. */
-const along = (value, [low, high], scale) =>
-  scale === "log" ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low || 1);
-
-/** Where numbers lie in a plot: the two maps from numbers to pixels of its box. */
-function scales(xLimits, limits, box, xScale = "linear", yScale = "linear") {
-  const px = (x) => box.left + along(x, xLimits, xScale) * (box.right - box.left);
-  const py = (y) => box.bottom - along(y, limits, yScale) * (box.bottom - box.top);
-  return { px, py };
-}
-
-/** A path through the finite values; a gap where there are none. */
-function trace(x, y, px, py) {
-  let path = "";
-  let pen = "M";
-  for (let i = 0; i < x.length; i++) {
-    if (!Number.isFinite(y[i]) || !Number.isFinite(x[i])) {
-      pen = "M";
-      continue;
-    }
-    path += `${pen}${px(x[i]).toFixed(2)} ${py(y[i]).toFixed(2)}`;
-    pen = "L";
-  }
-  return path;
-}
-
-/** Dots as strokes of no length with round ends. */
-function dots(x, y, px, py) {
-  let path = "";
-  for (let i = 0; i < x.length; i++) {
-    if (Number.isFinite(x[i]) && Number.isFinite(y[i])) path += `M${px(x[i]).toFixed(2)} ${py(y[i]).toFixed(2)}h0`;
-  }
-  return path;
-}
-
-/** A piece of a line for a legend, with its dashes. */
-const sampleOf = (look, dash) =>
-  make(
-    "svg",
-    { class: "sample", viewBox: "0 0 28 8", "aria-hidden": "true" },
-    make("path", { d: "M0 4H28", class: look, "stroke-dasharray": dash }),
-  );
-
 function curves(read, hand) {
   const names = read.first("names");
   const pointNames = read.first("point_names");
   const momentNames = read.first("moment_names");
   const handles = read.first("handles");
+  const isFew = read.shape("x")[0] <= FEW;
+  const bead = () => make("circle", { class: "bead", r: 4 });
   const frame = make("g", { class: "frame" });
   const ghosts = names.map(() => make("path", { class: "line ghost" }));
   const lines = names.map((name) => make("path", { "data-name": name, class: "line" }));
-  const isFew = read.shape("x")[0] <= FEW;
   const knots = isFew ? names.map(() => make("path", { class: "knot" })) : [];
   const clouds = pointNames.map((name) => make("path", { "data-points": name, class: "points" }));
   const tags = pointNames.map((name) => make("text", { class: "tag" }, name)); // of points that are alone
   const ends = names.map((name) => make("text", { class: "end" }, name)); // where a line ends, if there is room
-  const bead = () => make("circle", { class: "bead", r: 4 });
   const moments = momentNames.map((name) => {
-    const tag = make("text", { class: "tag" }, name);
+    const tag = make("text", { class: "tag", "text-anchor": "middle" }, name);
     return make("g", { class: "moment", "data-name": name }, make("line"), tag, ...names.map(bead));
   });
   const grips = handles.map(() => make("circle", { r: 12, "data-color": "ink" }));
   const rails = handles.map(() => make("line", { class: "rail" })); // of a moment: taken anywhere on its line
-  const hair = make("line", { class: "hair", visibility: "hidden" });
-  const beads = names.map(() => make("circle", { class: "bead", r: 4, visibility: "hidden" }));
+  const hair = make("line", { class: "hair" });
+  const beads = names.map(bead);
   const drawn = [frame, moments, ghosts, lines, knots, clouds, tags, ends, hair, beads, rails, grips].flat();
   const svg = make("svg", { role: "img", class: "plot" }, ...drawn);
   const cursor = make("div", { class: "cursor", role: "slider", tabindex: 0, "aria-label": "Read the curves at" });
@@ -90,16 +47,7 @@ function curves(read, hand) {
   let wide = 480; // until it is known
 
   function update(state) {
-    now = {
-      state,
-      ...read.now(state),
-      lines: linesOf(state),
-      drawn: names.map((_, i) => read.blend(`line_${i}`, state)),
-      drawnX: read.blend("x", state),
-      drawnPoints: pointNames.map((_, i) => [read.blend(`points_x_${i}`, state), read.blend(`points_y_${i}`, state)]),
-      points: pointNames.map((_, i) => [read(`points_x_${i}`, state), read(`points_y_${i}`, state)]),
-      drawnMoments: read.blend("moments", state) ?? [],
-    };
+    now = { line: [], moments: [], ...read.now(state) };
     setText(caption, now.caption);
     set(svg, { "aria-label": sentence() });
     const last = Math.max(now.x.length - 1, 0);
@@ -108,29 +56,27 @@ function curves(read, hand) {
     if (at !== null) tell();
   }
 
-  const linesOf = (state) => names.map((_, i) => read(`line_${i}`, state));
-
   const middle = () => Math.floor(now.x.length / 2);
+  const isAlone = (i) => now.points_x[i].length === 1;
 
   /** What the picture shows, for those who do not see it. */
   function sentence() {
     const last = now.x.length - 1;
     const said = names.map((name, i) => {
-      const line = now.lines[i];
+      const line = now.line[i];
       return `${name} goes from ${told(line[0])} at ${told(now.x[0])} to ${told(line[last])} at ${told(now.x[last])}`;
     });
-    const several = (name, i) => `${now.points[i][0].length} points, ${name}`;
-    const counted = pointNames.map((name, i) => (isAlone(i) ? placeOf(name) : several(name, i)));
-    return `${now.caption || "Curves"}: ${[...said, ...counted, ...momentNames.map(placeOf)].join("; ")}.`;
+    const points = pointNames.map((name, i) =>
+      isAlone(i) ? placeOf(name) : `${now.points_x[i].length} points, ${name}`,
+    );
+    return `${now.caption || "Curves"}: ${[...said, ...points, ...momentNames.map(placeOf)].join("; ")}.`;
   }
-
-  const isAlone = (i) => now.points[i][0].length === 1;
 
   /** A point that is alone, or a moment, in words. */
   function placeOf(name) {
     const i = pointNames.indexOf(name);
     if (i < 0) return `${name} at ${told(now.moments[momentNames.indexOf(name)])}`;
-    return `${name} at ${now.points[i].map(([part]) => told(part)).join(", ")}`;
+    return `${name} at ${told(now.points_x[i][0])}, ${told(now.points_y[i][0])}`;
   }
 
   function draw() {
@@ -140,48 +86,48 @@ function curves(read, hand) {
     const beside = grips.length ? 16 : 8; // lines' names stand as far off as a grip is wide
     const right = width - (isDirect ? widestName + 8 + beside : 16); // half of the last mark, such as 1000
     const top = now.axes[1] && !read.small ? 30 : moments.length ? 18 : 9;
-    const labels = marksOf(now.limits, now.y_scale, read.small ? 2 : 4).map(({ label }) => textWidth(label, 13) + 12);
-    const bottom = height - (read.small ? 20 : 38) - (grips.length ? 8 : 0);
-    const box = { left: Math.max(read.small ? 30 : 46, ...labels), right, top, bottom };
-    const { px, py } = scales(now.x_limits, now.limits, box, now.x_scale, now.y_scale);
-    plot = { width, box, px, py, isDirect, beside };
+    const up = marksOf(now.limits, now.y_scale, read.small ? 2 : 4);
+    const left = Math.max(read.small ? 30 : 46, ...up.map(({ label }) => textWidth(label, 13) + 12));
+    const box = { left, right, top, bottom: height - (read.small ? 20 : 38) - (grips.length ? 8 : 0) };
+    plot = { width, box, isDirect, beside, ...scales(now.x_limits, now.limits, box, now.x_scale, now.y_scale) };
+    const { px, py } = plot;
     set(svg, { viewBox: `0 0 ${width} ${height}` });
-    const scale = [...now.x_limits, ...now.limits, ...now.axes, ...now.colors];
-    const signature = [width, height, ...scale, hand.hidesData()].join();
+    const signature = [width, height, now.x_limits, now.limits, now.axes, now.colors, hand.hidesData()].join();
     if (signature !== svg.signature) {
       svg.signature = signature;
-      drawFrame();
+      drawFrame(up);
     }
-    lines.forEach((path, i) => set(path, { d: trace(now.drawnX, now.drawn[i], px, py) }));
-    knots.forEach((path, i) => set(path, { d: dots(now.drawnX, now.drawn[i], px, py) }));
+    const { x, line = [], points_x, points_y } = now.drawn;
+    lines.forEach((path, i) => set(path, { d: trace(x, line[i], px, py) }));
+    knots.forEach((path, i) => set(path, { d: dots(x, line[i], px, py) }));
     ghosts.forEach((path, i) => set(path, { d: compared ? trace(now.x, compared[i], px, py) : "" }));
-    clouds.forEach((path, i) => set(path, { d: dots(...now.drawnPoints[i], px, py) }));
-    tags.forEach((tag, i) => placeTag(tag, now.drawnPoints[i]));
+    clouds.forEach((path, i) => set(path, { d: dots(points_x[i], points_y[i], px, py) }));
+    tags.forEach((tag, i) => placeTag(tag, points_x[i], points_y[i][0]));
     if (isDirect) placeEnds();
-    moments.forEach((moment, i) => placeMoment(moment, now.drawnMoments[i]));
+    moments.forEach((moment, i) => placeMoment(moment, now.drawn.moments[i]));
     grips.forEach((grip, i) => {
-      const [x, y] = spotOf(handles[i].name, now.drawnPoints, now.drawnMoments);
+      const [x, y] = spotOf(handles[i].name, now.drawn);
       placeGrip(grip, [x, y]);
       if (momentNames.includes(handles[i].name)) set(rails[i], { x1: x, x2: x, y1: box.top, y2: y });
     });
-    set(hair, { y1: box.top, y2: box.bottom });
     setText(note, coincidence());
     showHair();
   }
 
-  function placeTag(tag, [[x, ...more], [y]]) {
-    const seen = Number.isFinite(x) && Number.isFinite(y) && !more.length;
-    set(tag, { visibility: seen ? "visible" : "hidden" });
-    if (!seen) return;
+  function placeTag(tag, [x, ...more], y) {
+    const isSeen = Number.isFinite(x) && Number.isFinite(y) && !more.length;
+    set(tag, { visibility: isSeen ? "visible" : "hidden" });
+    if (!isSeen) return;
     const end = plot.px(x) + 8 + 7 * tag.textContent.length; // about 7 pixels a letter
-    const cut = end > (plot.isDirect ? plot.box.right : plot.width);
+    const isCut = end > (plot.isDirect ? plot.box.right : plot.width);
     const off = grips.length ? 15 : 8;
-    set(tag, { "text-anchor": cut ? "end" : "start", x: plot.px(x) + (cut ? -off : off), y: plot.py(y) - 6 });
+    const place = { x: plot.px(x) + (isCut ? -off : off), y: plot.py(y) - 6 };
+    set(tag, { "text-anchor": isCut ? "end" : "start", ...place });
   }
 
   /** Names of lines at their right ends, as far from one another as they need. */
   function placeEnds() {
-    const heights = now.drawn.map((line) => plot.py(line[line.length - 1]));
+    const heights = now.drawn.line.map((line) => plot.py(line.at(-1)));
     const order = heights.map((_, i) => i).sort((a, b) => heights[a] - heights[b]);
     const placed = [];
     order.forEach((i) => placed.push(Math.max(heights[i], (placed.at(-1) ?? -Infinity) + LINE_HEIGHT)));
@@ -193,39 +139,42 @@ function curves(read, hand) {
   }
 
   function placeMoment(moment, x) {
-    const [line, tag, ...dots] = moment.children;
+    const [line, tag, ...beads] = moment.children;
     const at = plot.px(x);
     set(line, { x1: at, x2: at, y1: plot.box.top, y2: plot.box.bottom });
     const half = (moment.half ??= textWidth(tag.textContent, 13) / 2);
     const middle = clamp(at, plot.box.left + half, plot.box.right - half); // it yields to the names beside the plot
-    set(tag, { x: middle, y: plot.box.top - 5, "text-anchor": "middle" });
-    dots.forEach((dot, i) => {
-      const y = heightAt(now.drawn[i], x);
-      set(dot, { cx: at, cy: Number.isFinite(y) ? y : 0, visibility: Number.isFinite(y) ? "inherit" : "hidden" });
-    });
+    set(tag, { x: middle, y: plot.box.top - 5 });
+    beads.forEach((bead, i) => placeBead(bead, at, heightAt(now.drawn.line[i], x)));
+  }
+
+  function placeBead(bead, x, y) {
+    const isSeen = Number.isFinite(y);
+    set(bead, { cx: x, cy: isSeen ? y : 0, visibility: isSeen ? "inherit" : "hidden" });
   }
 
   /** Where a line passes over a place, in pixels. */
   function heightAt(line, x) {
-    const i = now.drawnX.findIndex((right) => right >= x);
+    const { x: xs } = now.drawn;
+    const i = xs.findIndex((right) => right >= x);
     if (i < 0) return NaN;
-    if (i === 0 || now.drawnX[i] === x) return plot.py(line[i]);
-    const [left, right] = [plot.px(now.drawnX[i - 1]), plot.px(now.drawnX[i])];
+    if (i === 0 || xs[i] === x) return plot.py(line[i]);
+    const [left, right] = [plot.px(xs[i - 1]), plot.px(xs[i])];
     return plot.py(line[i - 1]) + ((plot.px(x) - left) / (right - left)) * (plot.py(line[i]) - plot.py(line[i - 1]));
   }
 
-  /** Where a handle lies, in pixels: a point, or the foot of a moment. */
-  function spotOf(name, points, places) {
+  /** Where a handle lies in a state, in pixels: a point, or the foot of a moment. */
+  function spotOf(name, { points_x, points_y, moments }) {
     const i = pointNames.indexOf(name);
-    if (i < 0) return [plot.px(places[momentNames.indexOf(name)]), plot.box.bottom];
-    return [plot.px(points[i][0][0]), plot.py(points[i][1][0])];
+    if (i < 0) return [plot.px(moments[momentNames.indexOf(name)]), plot.box.bottom];
+    return [plot.px(points_x[i][0]), plot.py(points_y[i][0])];
   }
 
   /** Which lines lie on one another: the eye cannot tell. */
   function coincidence() {
     const groups = [];
-    now.lines.forEach((line, i) => {
-      const isNear = ([first]) => line.every((y, at) => Math.abs(plot.py(y) - plot.py(now.lines[first][at])) < 1);
+    now.line.forEach((line, i) => {
+      const isNear = ([first]) => line.every((y, at) => Math.abs(plot.py(y) - plot.py(now.line[first][at])) < 1);
       const group = groups.find(isNear);
       if (group) group.push(i);
       else groups.push([i]);
@@ -234,25 +183,9 @@ function curves(read, hand) {
     return together.map((some) => `${some.slice(0, -1).join(", ")} and ${some.at(-1)} lie on one another.`).join(" ");
   }
 
-  function drawFrame() {
-    const { box, px, py } = plot;
-    const look = ({ value, label }) => (value === 0 ? "zero" : label ? "grid" : "grid minor");
-    const under = box.bottom + (grips.length ? 24 : 16);
-    const upright = (mark) => {
-      const x = px(mark.value);
-      return make("line", { x1: x, x2: x, y1: box.top, y2: box.bottom, class: look(mark) });
-    };
-    frame.replaceChildren(
-      ...marksOf(now.limits, now.y_scale, read.small ? 2 : 4).flatMap((mark) => [
-        make("line", { x1: box.left, x2: box.right, y1: py(mark.value), y2: py(mark.value), class: look(mark) }),
-        textAt(box.left - 6, py(mark.value) + 4, "end", mark.label),
-      ]),
-      ...marksAcross().flatMap((mark) => [
-        ...(now.x_scale === "log" ? [upright(mark)] : []),
-        make("text", placeWithin(px(mark.value), mark.label, under), mark.label),
-      ]),
-      ...(read.small ? [] : [textAt(box.right, under + 16, "end", now.axes[0]), textAt(4, 12, "start", now.axes[1])]),
-    );
+  function drawFrame(up) {
+    const words = { names: read.small ? ["", ""] : now.axes, edge: 4, under: grips.length ? 24 : 16 };
+    drawAxes(frame, plot, marksAcross(), up, words);
     names.forEach((_, i) => {
       const look = { "data-color": now.colors[i], "stroke-dasharray": DASHES[i % DASHES.length] };
       const parts = [lines[i], ghosts[i], beads[i], ends[i], ...moments.map((moment) => moment.children[i + 2])];
@@ -275,8 +208,10 @@ function curves(read, hand) {
   /** The marks of the horizontal axis: few places are marked themselves, with as many numbers as there is room for. */
   function marksAcross() {
     const { box, px } = plot;
-    if (!isFew || now.x_scale === "log" || !names.length) {
-      return marksOf(now.x_limits, now.x_scale, Math.max(Math.min(8, (box.right - box.left) / 60), 2));
+    const isLog = now.x_scale === "log";
+    if (!isFew || isLog || !names.length) {
+      const count = Math.max(Math.min(8, (box.right - box.left) / 60), 2);
+      return marksOf(now.x_limits, now.x_scale, count).map((mark) => ({ ...mark, isGrid: isLog }));
     }
     let end = -Infinity;
     return [...now.x].map((value) => {
@@ -287,27 +222,19 @@ function curves(read, hand) {
     });
   }
 
-  /** A word in the middle of its mark, or at the picture's end where it would stand out; about 7 pixels a letter. */
-  function placeWithin(x, word, y) {
-    const isCut = x + 3.5 * word.length > plot.width;
-    return { x: isCut ? plot.width : x, y, "text-anchor": isCut ? "end" : "middle" };
-  }
+  // -------------------------------------------------------------------------------------------- reading
 
   function showHair() {
-    const seen = at === null ? "hidden" : "visible";
-    set(hair, { visibility: seen });
-    if (at !== null) set(hair, { x1: plot.px(now.x[at]), x2: plot.px(now.x[at]) });
-    beads.forEach((bead, i) => {
-      const y = at === null ? NaN : now.lines[i][at];
-      set(bead, { visibility: Number.isFinite(y) ? "visible" : "hidden" });
-      if (Number.isFinite(y)) set(bead, { cx: plot.px(now.x[at]), cy: plot.py(y) });
-    });
+    const x = at === null ? 0 : plot.px(now.x[at]);
+    const { top, bottom } = plot.box;
+    set(hair, { visibility: at === null ? "hidden" : "visible", x1: x, x2: x, y1: top, y2: bottom });
+    beads.forEach((bead, i) => placeBead(bead, x, at === null ? NaN : plot.py(now.line[i][at])));
   }
 
   function tell() {
     const where = `${now.axes[0] || "x"} = ${told(now.x[at])}: `;
-    const values = names.map((name, i) => `${name} ${told(now.lines[i][at])}`).join(", ");
-    const heights = now.lines.map((line) => plot.py(line[at])).filter(Number.isFinite);
+    const values = names.map((name, i) => `${name} ${told(now.line[i][at])}`).join(", ");
+    const heights = now.line.map((line) => plot.py(line[at])).filter(Number.isFinite);
     hand.tell(where, values, around(...inWindow(svg).to(plot.px(now.x[at]), Math.min(...heights, plot.box.bottom))));
     set(cursor, { "aria-valuenow": at, "aria-valuetext": where + values });
   }
@@ -316,12 +243,8 @@ function curves(read, hand) {
     at = index;
     showHair();
     tell();
-    const lit = { [now.axes[0]]: String(now.x[index]) };
-    if (now.axis && lineName) {
-      lit[now.axis] = lineName;
-      mark(lineName);
-    }
-    hand.highlight(lit);
+    if (now.axis) mark(lineName);
+    hand.highlight({ [now.axes[0]]: String(now.x[index]), ...(lineName && { [now.axis]: lineName }) });
   }
 
   /** Let one line stand out; null for none. */
@@ -346,30 +269,16 @@ function curves(read, hand) {
   }
 
   /** The place on the axis whose distance is least. */
-  function nearest(distance) {
-    let best = 0;
-    now.x.forEach((x, i) => {
-      if (distance(x) < distance(now.x[best])) best = i;
-    });
-    return best;
-  }
+  const nearest = (distance) => placeOfLeast(Array.from(now.x, distance));
 
-  function closestLine(index, y) {
-    const gaps = now.lines.map((line) => Math.abs(plot.py(line[index]) - y));
-    return names[gaps.indexOf(Math.min(...gaps))];
+  function readAt(_, event) {
+    if (!names.length) return false;
+    const [x, y] = inWindow(svg).from(event.clientX, event.clientY);
+    const index = nearest((place) => Math.abs(plot.px(place) - x));
+    point(index, names[placeOfLeast(now.line.map((line) => Math.abs(plot.py(line[index]) - y)))]);
+    return true;
   }
-
-  const stop = follow(
-    stage,
-    (_, event) => {
-      if (!names.length) return false;
-      const [x, y] = inWindow(svg).from(event.clientX, event.clientY);
-      const index = nearest((place) => Math.abs(plot.px(place) - x));
-      point(index, closestLine(index, y));
-      return true;
-    },
-    leave,
-  );
+  hand.onStop(follow(stage, readAt, leave));
   listen(cursor, "focus", () => cursor.matches(":focus-visible") && point(at ?? middle()));
   listen(cursor, "blur", leave);
   listen(cursor, "keydown", (event) => {
@@ -381,36 +290,26 @@ function curves(read, hand) {
     event.preventDefault();
     point(clamp(to, 0, last));
   });
-  // -------------------------------------------------------------------------------------------- the handles
 
   handles.forEach(({ name, controls }, i) =>
     grab(grips[i], figure, hand, {
       controls,
       state: () => now.state,
-      place(state) {
-        const points = pointNames.map((_, k) => [read(`points_x_${k}`, state), read(`points_y_${k}`, state)]);
-        return inWindow(svg).to(...spotOf(name, points, read("moments", state)));
-      },
+      place: (state) => inWindow(svg).to(...spotOf(name, read.whole(state))),
       start: leave,
       rail: rails[i],
       said: () => ["", placeOf(name)],
     }),
   );
 
-  const lay = () => now && draw();
-  const stopWatching = watchWidth(figure, (found) => {
+  function lay(found = wide) {
     wide = found;
-    lay();
-  });
+    if (now) draw();
+  }
 
-  const compare = (state) => (compared = state && linesOf(state));
-  const stopAll = () => {
-    stop();
-    stopWatching();
-  };
+  const compare = (state) => (compared = state && read.whole(state).line);
   const summary = () => handles.map(({ name }) => placeOf(name)).join(", ");
-  const shown = { element: figure, legend: key, plot: () => plot, tall: true };
-  return { ...shown, update, lay, highlight, compare, summary, stop: stopAll };
+  return { element: figure, legend: key, plot: () => plot, tall: true, update, lay, highlight, compare, summary };
 }
 
 panelKinds.curves = curves;

@@ -5,24 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from attention.explorer.panels.base import (
-    Handle,
-    Panel,
-    as_axes,
-    as_caption,
-    as_colors,
-    as_handles,
-    as_limits,
-    as_numbers,
-    as_scale,
-    check_above_zero,
-    finite,
-)
+from attention.explorer.panels import given
+from attention.explorer.panels.base import Panel, finite
 from attention.explorer.panels.scales import axis_range
 from attention.explorer.panels.tables import names_row, numbers_row, table, written
 
 __all__ = ["curves"]
 
+SCALES = ("linear", "log")
 MOST_ROWS = 11  # of the plain table
 APART = 0.02  # of a plot's height: lines whose ends lie so far apart, in most states, are named there
 
@@ -33,7 +23,7 @@ def curves(
     *,
     points: Mapping[str, tuple[Any, Any]] | None = None,
     moments: Mapping[str, float] | None = None,
-    handle: Handle | Sequence[Handle] | None = None,
+    handle: given.Handle | Sequence[given.Handle] | None = None,
     caption: str = "",
     axes: tuple[str, str] = ("", ""),
     axis: str = "",
@@ -72,38 +62,41 @@ def curves(
     >>> panel.words["names"]
     ['identity']
     """
-    x = as_numbers("x", x, dimensions=1)
+    logs = [given.one_of(f"{name}_scale", scale, SCALES) == "log" for name, scale in (("x", x_scale), ("y", y_scale))]
+    x = given.numbers("x", x, 1, above_zero=logs[0])
     points, moments = points or {}, moments or {}
     if not isinstance(lines, Mapping):
         raise TypeError(f"lines must map names to numbers, one for each x, found {type(lines).__name__}")
-    ys = [as_numbers(f"lines[{name!r}]", y, dimensions=1) for name, y in lines.items()]
+    ys = [given.numbers(f"lines[{name!r}]", y, 1, above_zero=logs[1]) for name, y in lines.items()]
     for name, y in zip(lines, ys, strict=True):
         if len(y) != len(x):
             raise ValueError(f"lines[{name!r}] must have one number for each x, found {len(y)} and {len(x)}")
     numbers = {"x": x} | {f"line_{index}": y for index, y in enumerate(ys)}  # one field a line: many stand still
     alone = [*moments]
     for index, (name, pair) in enumerate(points.items()):
-        across, up = (np.atleast_1d(as_numbers(f"points[{name!r}]", half, dimensions=(0, 1))) for half in pair)
+        halves = zip(pair, logs, strict=True)
+        across, up = (
+            np.atleast_1d(given.numbers(f"points[{name!r}]", half, 0, 1, above_zero=is_log)) for half, is_log in halves
+        )
         if len(across) != len(up):
             raise ValueError(f"points[{name!r}] must have as many x as y, found {len(across)} and {len(up)}")
         numbers |= {f"points_x_{index}": across, f"points_y_{index}": up}
         alone += [name] if len(across) == 1 else []
     if moments:
-        numbers["moments"] = as_numbers("moments", list(moments.values()), dimensions=1)
+        numbers["moments"] = given.numbers("moments", list(moments.values()), 1, above_zero=logs[0])
     words = {
         "names": [str(name) for name in lines],
         "point_names": [str(name) for name in points],
         "moment_names": [str(name) for name in moments],
-        "handles": as_handles(handle, alone, "moment or a point that is alone"),
-        "axes": as_axes(axes),
+        "handles": given.handles(handle, alone, "moment or a point that is alone"),
+        "axes": list(axes),
         "axis": str(axis),
-        "colors": as_colors([*lines, *points], colors),
-        "caption": as_caption(caption),
-        "limits": as_limits(limits),
-        "x_scale": as_scale("x_scale", x_scale),
-        "y_scale": as_scale("y_scale", y_scale),
+        "colors": given.colors([*lines, *points], colors),
+        "caption": given.caption(caption),
+        "limits": given.limits(limits, above_zero=logs[1]),
+        "x_scale": x_scale,
+        "y_scale": y_scale,
     }
-    _check_logs(numbers, words)
     return Curves(numbers, words)
 
 
@@ -155,17 +148,3 @@ class Curves(Panel):
         heights = np.sort((scale(ends) - low) / (high - low))
         inside = np.isfinite(heights) & (heights > -0.01) & (heights < 1.01)
         return bool(inside.all() and (np.diff(heights) > APART).all())
-
-
-def _check_logs(numbers: dict[str, np.ndarray], words: dict[str, Any]) -> None:
-    """Raise where something has no place on a log axis, by its name."""
-    named = {"x": ("x", "x"), "moments": ("x", "moments")}
-    named |= {f"line_{index}": ("y", f"lines[{name!r}]") for index, name in enumerate(words["names"])}
-    for index, name in enumerate(words["point_names"]):
-        named |= {f"points_{axis}_{index}": (axis, f"points[{name!r}]") for axis in "xy"}
-    for field, array in numbers.items():
-        axis, name = named[field]
-        if words[f"{axis}_scale"] == "log":
-            check_above_zero(name, array)
-    if words["y_scale"] == "log" and words["limits"]:
-        check_above_zero("limits", np.array(words["limits"]))

@@ -7,29 +7,20 @@ const TIGHT = { label: 13, shape: 13, padding: 3, gapX: 6, gapY: 36, around: 8, 
 const LEAST_SCALE = 0.95; // a smaller picture scrolls
 const LINE = 15; // pixels from line to line in a box
 
-/** The width of a text in pixels, about. */
-const textWidth = (() => {
-  const canvas = document.createElement("canvas").getContext("2d");
-  return (text, size, weight = 400) => {
-    canvas.font = `${weight} ${size}px system-ui, sans-serif`;
-    return canvas.measureText(text).width;
-  };
-})();
-
 function diagram(read, hand) {
   const svg = make("svg", { role: read.first("boxes").some((box) => box.link) ? "group" : "img" });
   const caption = make("figcaption");
   const figure = make("figure", { class: "diagram" }, caption, make("div", { class: "scroller" }, svg));
-  const parts = [read.all("boxes").flat(), read.all("arrows").flat()];
+  const parts = [read.items("boxes").flat(), read.items("arrows").flat()];
   const wide = layout(...parts, WIDE);
   const tight = layout(...parts, TIGHT);
   let now = null;
   let width = wide.width; // until it is known
 
   function update(state) {
-    now = { boxes: read("boxes", state), arrows: read("arrows", state) };
-    setText(caption, read("caption", state));
-    set(svg, { "aria-label": read("alt", state) });
+    now = read.whole(state);
+    setText(caption, now.caption);
+    set(svg, { "aria-label": now.alt });
     draw();
   }
 
@@ -87,11 +78,12 @@ function diagram(read, hand) {
     return make("g", { class: look("operation", arrow), "data-arrow": `${arrow.from} ${arrow.to}` }, ...shapes);
   }
 
-  const stop = watchWidth(figure, (found) => {
+  function lay(found = width) {
     width = found;
     if (now) draw();
-  });
-  return { element: figure, update, stop, wide: true };
+  }
+
+  return { element: figure, update, lay, wide: true };
 }
 
 /** Where the rows and columns of a diagram lie, wide enough for every state of it. */
@@ -128,7 +120,7 @@ function layout(boxes, arrows, { label, shape, padding, gapX, gapY, around, wrap
     const part = box.column - low; // a box may stand between two columns
     const middle = part ? center(low) * (1 - part) + center(low + 1) * part : center(low);
     const top = 6 + tops[box.row] + (heights[box.row] - height) / 2;
-    return { left: margin + middle - width / 2, top, width, height };
+    return new DOMRect(margin + middle - width / 2, top, width, height);
   };
   return { place, linesOf, width: lefts[columns] - gaps[columns - 1] + 2 * margin, height: tops[rows] - gapY + 12 };
 }
@@ -168,20 +160,24 @@ function route(from, to, all) {
   const over = (y) => [start, [x0 + 8 * way, y], [x1 - 12 * way, y], stop];
   const beside = (x) => [start, [x0, low], [x, low], [x, high], [x1, high], stop];
   const rounds = sideways
-    ? others.flatMap((box) => [box.top - 12, box.top + box.height + 12]).map(over)
-    : others.flatMap((box) => [box.left - 12, box.left + box.width + 12]).map(beside);
-  const isNear = ([x, y], { left, top, width, height }) =>
-    x > left - CLEAR && x < left + width + CLEAR && y > top - CLEAR && y < top + height + CLEAR;
-  const costs = [[start, stop], ...rounds].map((corners) => {
-    const points = stations(corners);
-    const struck = others.filter((box) => points.some((point) => isNear(point, box)));
-    return { corners, points, cost: 1000 * struck.length + points.length + corners.length };
+    ? others.flatMap((box) => [box.top - 12, box.bottom + 12]).map(over)
+    : others.flatMap((box) => [box.left - 12, box.right + 12]).map(beside);
+  const ways = [[start, stop], ...rounds].map((corners) => ({ corners, points: stations(corners) }));
+  const costs = ways.map(({ corners, points }) => {
+    const struck = others.filter((box) => points.some(isInside(box, CLEAR)));
+    return 1000 * struck.length + points.length + corners.length;
   });
-  const best = costs.reduce((least, each) => (each.cost < least.cost ? each : least));
+  const best = ways[placeOfLeast(costs)];
   const [beforeX, beforeY] = best.corners.at(-2);
   const angle = Math.atan2(y1 - beforeY, x1 - beforeX);
   return { path: rounded(best.corners), points: best.points, tip: stop, angle };
 }
+
+/** Whether a point lies in a box, or so near it. @param {DOMRect} box */
+const isInside =
+  ({ left, right, top, bottom }, near = 0) =>
+  ([x, y]) =>
+    x > left - near && x < right + near && y > top - near && y < bottom + near;
 
 /** Points on a way, some pixels apart. */
 function stations(corners) {
@@ -218,18 +214,15 @@ function placeLabels(arrows, routes, all, width) {
       const [x, y] = points[Math.floor(part * (points.length - 1))];
       return [[x + 7, y + 4], [x - 7 - size, y + 4], [x - size / 2, y - 6], [x - size / 2, y + 15]];
     });
-    const costs = places.map(([x, y]) => {
-      const box = new DOMRect(x - 2, y - 11, size + 4, 14);
-      const inside = ([px, py]) => px > box.left && px < box.right && py > box.top && py < box.bottom;
-      const meets = ({ left, top, width, height }) =>
-        box.left < left + width && left < box.right && box.top < top + height && top < box.bottom;
-      const outside = box.left < 0 || box.right > width ? 9 : 0;
-      const crossed = routes.filter((way) => way.points.some(inside)).length;
-      return 9 * [...all, ...occupied].filter(meets).length + outside + crossed;
+    const boxes = places.map(([x, y]) => new DOMRect(x - 2, y - 11, size + 4, 14));
+    const costs = boxes.map((box) => {
+      const met = [...all, ...occupied].filter((other) => overlap(box, other)).length;
+      const crossed = routes.filter((way) => way.points.some(isInside(box))).length;
+      return 9 * met + crossed + (box.left < 0 || box.right > width ? 9 : 0);
     });
-    const [x, y] = places[costs.indexOf(Math.min(...costs))];
-    occupied.push(new DOMRect(x - 2, y - 11, size + 4, 14));
-    return { x, y };
+    const best = placeOfLeast(costs);
+    occupied.push(boxes[best]);
+    return { x: places[best][0], y: places[best][1] };
   });
 }
 

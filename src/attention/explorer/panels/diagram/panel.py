@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from attention.explorer.panels.base import Panel, as_caption, check_color
+from attention.explorer.panels import given
+from attention.explorer.panels.base import Panel
 
 __all__ = ["Box", "diagram"]
 
@@ -71,7 +72,7 @@ def diagram(
         if name is not None
     ]
     drawn = [arrow | {"lit": (arrow["from"], arrow["to"]) in parts_lit} for arrow in drawn]
-    words = {"boxes": placed, "arrows": drawn, "alt": _alt(placed, drawn), "caption": as_caption(caption)}
+    words = {"boxes": placed, "arrows": drawn, "alt": _alt(placed, drawn), "caption": given.caption(caption)}
     return Diagram({}, words)
 
 
@@ -81,16 +82,13 @@ class Diagram(Panel):
     def plain(self):
         return f"<p>{escape(' '.join(filter(None, [self.words['caption'], self.words['alt']])))}</p>"
 
-    def axes(self):
-        return []
-
     @staticmethod
     def scales(panels):
         return {}
 
 
 def _place(name: str, box: Box, row: int, column: float, is_lit: bool) -> dict[str, Any]:
-    check_color(f"the colour of box {name!r}", box.color)
+    given.one_of(f"the colour of box {name!r}", box.color, given.COLORS)
     shape = box.shape if isinstance(box.shape, str) else f"({', '.join(map(str, box.shape))})"
     look = {"label": box.label, "shape": shape, "color": box.color, "lit": is_lit}
     opens = {"says": box.says, "link": box.link} if box.link else {}

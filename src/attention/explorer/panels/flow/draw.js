@@ -28,12 +28,9 @@ function flow(read, hand) {
     const [L, S] = read.shape(`${k}_values`);
     const words = make("p", { "aria-hidden": "true" }); // may be wider than its matrix
     const spoken = make("span", { class: "spoken" });
-    const heads = times(S, () => make("th", { scope: "col" }, make("span")));
-    const sides = times(L, () => make("th", { scope: "row" }));
-    const cells = sides.map(() => heads.map(() => make("td", {}, make("span"))));
-    const rows = sides.map((side, i) => make("tr", {}, side, ...cells[i]));
-    const head = make("thead", {}, make("tr", {}, make("td"), ...heads));
-    const table = make("table", {}, make("caption", {}, spoken), head, make("tbody", {}, ...rows));
+    const { table, caption, heads, sides, cells } = makeGrid(L, S, {});
+    const rows = sides.map((side) => side.parentNode);
+    caption.append(spoken);
     const element = make("div", { class: "station", "data-color": spec.color }, words, table);
     const lengths = Array.from(read.first(`${k}_values`), (value) => brief(value, spec.digits).length);
     const longest = Math.max(...lengths) - (spec.digits ? 0.5 : 0); // a point is narrow
@@ -54,10 +51,7 @@ function flow(read, hand) {
     if (drawn === String(state)) return;
     drawn = String(state);
     const before = now;
-    now = { ...read.now(state) };
-    now.query ??= null;
-    now.values = specs.map((_, k) => read(`${k}_values`, state));
-    now.masks = specs.map((_, k) => read(`${k}_mask`, state));
+    now = { query: null, mask: [], ...read.whole(state) };
     caption.replaceChildren(...subscripted(now.caption));
     stations.forEach((station, k) => draw(station, k, now.stations[k], now.limits[k]));
     lightUp();
@@ -77,10 +71,8 @@ function flow(read, hand) {
         const index = i * heads.length + j;
         const [value, hidden] = [now.values[k][index], isHidden(k, i, j)];
         fill(cell, value, hidden, spec.digits);
-        const plain = hidden || !Number.isFinite(value);
-        const color = isBelow(value, spec.digits) ? "negative" : spec.color === "ink" ? "muted" : spec.color;
-        const none = { background: "", text: "" };
-        const { background, text } = plain ? none : shade(color, 0.85 * strength(value, limits));
+        const color = spec.color === "ink" ? "muted" : spec.color;
+        const { background, text } = tint(color, value, limits, { hidden, digits: spec.digits, most: 0.85 });
         setStyle(cell, "--fill", background);
         cell.style.color = text;
         setText(cell.firstChild, hidden ? "" : brief(value, spec.digits));
@@ -88,7 +80,7 @@ function flow(read, hand) {
     });
   }
 
-  const isHidden = (k, i, j) => isMasked({ mask: now.masks[k] }, i * stations[k].heads.length + j);
+  const isHidden = (k, i, j) => isMasked({ mask: now.mask[k] }, i * stations[k].heads.length + j);
 
   // ---------------------------------------------------------------------------------------------- what is made of what
 
@@ -274,24 +266,21 @@ function flow(read, hand) {
     hand.hideReadout();
   }
 
-  const stopFollowing = follow(
-    stage,
-    (target) => {
-      const [k, i, j] = find(target);
-      const here = j >= 0 && now.stations[k].step <= now.step;
-      if (!here) return false;
-      const parts = [stations[k].cells[i][j]];
-      now.stations[k].sources.forEach(([from, part]) => parts.push(...block(from, part, i, j).flat()));
-      mark("at", parts);
-      figure.classList.add("reading");
-      const spec = now.stations[k];
-      const where = [spec.name, spec.rows[i], spec.columns[j]].filter(Boolean).join(", ");
-      const what = isHidden(k, i, j) ? "masked" : told(now.values[k][i * spec.columns.length + j]);
-      hand.tell(`${where}: `, what, rectOf(parts[0]));
-      return true;
-    },
-    leave,
-  );
+  function readAt(target) {
+    const [k, i, j] = find(target);
+    const spec = now.stations[k];
+    if (j < 0 || spec.step > now.step) return false;
+    const parts = [stations[k].cells[i][j]];
+    spec.sources.forEach(([from, part]) => parts.push(...block(from, part, i, j).flat()));
+    mark("at", parts);
+    figure.classList.add("reading");
+    const where = [spec.name, spec.rows[i], spec.columns[j]].filter(Boolean).join(", ");
+    const what = isHidden(k, i, j) ? "masked" : told(now.values[k][i * spec.columns.length + j]);
+    hand.tell(`${where}: `, what, rectOf(parts[0]));
+    return true;
+  }
+
+  hand.onStop(follow(stage, readAt, leave));
   listen(stage, "click", (event) => {
     const [k, i] = find(event.target);
     if (k < 0) return;
@@ -302,15 +291,8 @@ function flow(read, hand) {
   });
   figure.toggleAttribute("data-choose", Boolean(read.first("control")));
   arrange(lines);
-  const resized = new ResizeObserver(lay);
-  resized.observe(stage);
-
-  const stop = () => {
-    stopMoving();
-    stopFollowing();
-    resized.disconnect();
-  };
-  return { element: figure, lay, update, stop, wide: true };
+  hand.onStop(stopMoving);
+  return { element: figure, lay, update, wide: true };
 }
 
 panelKinds.flow = flow;

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from attention.explorer.panels.base import Panel, as_index, as_labels, as_mask, as_numbers, check_color, finite
+from attention.explorer.panels import given
+from attention.explorer.panels.base import Panel, finite
 from attention.explorer.panels.scales import color_scale
 from attention.explorer.panels.tables import matrix_table
 
@@ -91,10 +92,10 @@ def flow(
     numbers: dict[str, Any] = {}
     drawn: list[dict[str, Any]] = []
     for index, (station, line) in enumerate(zip(stations, places, strict=True)):
-        values = as_numbers(f"values of {station.name}", station.values, dimensions=2)
+        values = given.numbers(f"values of {station.name}", station.values, 2)
         numbers[f"{index}_values"] = values
         if station.mask is not None:
-            numbers[f"{index}_mask"] = as_mask(station.mask, values.shape)
+            numbers[f"{index}_mask"] = given.mask(station.mask, values.shape)
         following = drawn[-1]["step"] + 1 if drawn else 0
         drawn.append(
             _words(station, values.shape, rows)
@@ -105,9 +106,9 @@ def flow(
     queries = min(len(station["rows"]) for station in drawn if not station["whole"])
     words = {
         "stations": drawn,
-        "step": steps - 1 if step is None else as_index("step", step, steps),
+        "step": steps - 1 if step is None else given.index("step", step, steps),
         "steps": steps,
-        "query": as_index("query", query, queries),
+        "query": given.index("query", query, queries),
         "queries": queries,
         "control": str(control),
         "query_control": str(query_control),
@@ -135,9 +136,6 @@ class Flow(Panel):
         ]
         return "\n".join([f"<p>{escape(self.words['caption'])}</p>", *tables])
 
-    def axes(self):
-        return []
-
     @staticmethod
     def scales(panels):
         names = (name for name in panels[0].numbers if name.endswith("values"))
@@ -153,11 +151,11 @@ class Flow(Panel):
 
 def _words(station: Station, shape: tuple[int, ...], rows: Sequence[str] | None) -> dict[str, Any]:
     """What is written at a station."""
-    check_color(f"the colour of station {station.name!r}", station.color)
-    rows = as_labels(f"rows of {station.name}", rows if station.rows is None else station.rows, shape[0])
+    given.one_of(f"the colour of station {station.name!r}", station.color, given.COLORS)
+    rows = given.labels(f"rows of {station.name}", rows if station.rows is None else station.rows, shape[0])
     columns = [""] * shape[1]
     if station.columns is not None:
-        columns = as_labels(f"columns of {station.name}", station.columns, shape[1])
+        columns = given.labels(f"columns of {station.name}", station.columns, shape[1])
     return {
         "name": station.name,
         "operation": station.operation,
@@ -173,6 +171,5 @@ def _sources(station: Station, before: list[str]) -> list[list]:
     for name, part in station.sources.items():
         if name not in before:
             raise ValueError(f"{station.name} is made from {name!r}, which does not stand before it")
-        if part not in PARTS:
-            raise ValueError(f"{station.name} takes a part of {name!r} that is none of {', '.join(PARTS)}: {part!r}")
+        given.one_of(f"the part of {name!r} that {station.name} takes", part, PARTS)
     return [[before.index(name), part] for name, part in station.sources.items()]

@@ -25,7 +25,7 @@ function graph(read, hand) {
   let looked = null; // at which query the pointer is
 
   function update(state) {
-    now = { ...read.now(state), drawn: read.blend("values", state) };
+    now = read.now(state);
     if (built?.drawing !== now.drawing) chosen = looked = null;
     draw();
   }
@@ -40,7 +40,7 @@ function graph(read, hand) {
   function draw() {
     if (built?.drawing !== now.drawing || built.wide !== wide) build();
     keysOf().forEach((node, j) => {
-      const { background, text } = shade(now.color, hand.hidesData() ? 0 : strength(weight(j, now.drawn), now.limits));
+      const { background, text } = shade(now.color, hand.hidesData() ? 0 : strength(weight(j, now.drawn.values), now.limits));
       nodes[node].dataset.value = exact(weight(j));
       nodes[node].children[1].style.fill = background;
       nodes[node].children[2].style.fill = text;
@@ -87,27 +87,27 @@ function graph(read, hand) {
     draw();
   }
 
-  const stopFollowing = follow(
-    svg,
-    (target) => {
-      const node = nodes.findIndex((element) => element.contains(target));
-      const [i, j] = [now.drawing.queries.indexOf(node), keysOf().indexOf(node)];
-      if (i >= 0 && i !== looked) {
-        hand.hideReadout();
-        look(i);
-        hand.highlight({ [now.axes[0]]: nameOf(node) });
-      }
-      if (j >= 0) {
-        hand.tell(`${asking()} → ${nameOf(node)}: `, told(weight(j)), rectOf(nodes[node]));
-        hand.highlight({ [now.axes[0]]: asking(), [now.axes[1]]: nameOf(node) });
-      }
-      return node >= 0;
-    },
-    () => {
-      look(null);
+  function readAt(target) {
+    const node = nodes.findIndex((element) => element.contains(target));
+    const [i, j] = [now.drawing.queries.indexOf(node), keysOf().indexOf(node)];
+    if (i >= 0 && i !== looked) {
       hand.hideReadout();
-    },
-  );
+      look(i);
+      hand.highlight({ [now.axes[0]]: nameOf(node) });
+    }
+    if (j >= 0) {
+      hand.tell(`${asking()} → ${nameOf(node)}: `, told(weight(j)), rectOf(nodes[node]));
+      hand.highlight({ [now.axes[0]]: asking(), [now.axes[1]]: nameOf(node) });
+    }
+    return node >= 0;
+  }
+
+  function leave() {
+    look(null);
+    hand.hideReadout();
+  }
+
+  hand.onStop(follow(svg, readAt, leave));
   choosing(queries, () => [...queries.children], choose);
 
   function highlight(lit) {
@@ -117,17 +117,13 @@ function graph(read, hand) {
     look(i >= 0 ? i : null);
   }
 
-  const lay = () => now && draw();
-  const stopWatching = watchWidth(figure, (found) => {
-    wide = Math.round(found / hand.scale());
-    lay();
-  });
-  const stop = () => {
-    stopFollowing();
-    stopWatching();
-    spoken.stop();
-  };
-  return { element: figure, update, lay, highlight, stop, wide: true };
+  function lay(found) {
+    if (found) wide = Math.round(found / hand.scale());
+    if (now) draw();
+  }
+
+  hand.onStop(spoken.stop);
+  return { element: figure, update, lay, highlight, wide: true };
 }
 
 /** Where the nodes and the signs between the parts lie, in so many pixels. */

@@ -1,14 +1,12 @@
 """Nodes at their places, joined by edges, that attend to one another."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from attention.explorer.panels.base import Panel, as_axes, as_index, as_numbers, common_words, finite
-from attention.explorer.panels.scales import color_scale
-from attention.explorer.panels.tables import matrix_table
+from attention.explorer.panels import given
+from attention.explorer.panels.tables import Matrix, matrix_table
 
 __all__ = ["graph"]
 
-MOST_LINES = 3
 LINES = {1: "–", 2: "=", 3: "≡"}  # of an edge in words
 
 
@@ -24,7 +22,7 @@ def graph(
     caption: str = "",
     axes: tuple[str, str] = ("query", "key"),
     limits: tuple[float, float] | None = None,
-) -> Panel:
+) -> Matrix:
     """A graph whose nodes are tinted by the weights that a chosen node gives them.
 
     The reader chooses a query by a tap, by pointing, or with the arrow keys; the picture's caption then names the keys
@@ -46,8 +44,8 @@ def graph(
         limits: the weights drawn palest and strongest; as :func:`heatmap`'s when not given.
 
     Raises:
-        ValueError: places or edges that do not fit the labels, a query or a key that is no node or stands twice,
-            weights with too few rows or columns, and as :func:`heatmap`.
+        ValueError: places or edges that do not fit the labels, a query or a key that is no node, weights with too few
+            rows or columns, and as :func:`heatmap`.
         TypeError: as :func:`heatmap`.
 
     >>> panel = graph(["C", "O"], [[0, 0], [1, 0]], [(0, 1, 2)], [[0.2, 0.8], [0.5, 0.5]])
@@ -56,12 +54,13 @@ def graph(
     """
     labels = [str(label) for label in labels]
     K = len(labels)
-    spots = as_numbers("places", places, dimensions=2)
+    spots = given.numbers("places", places, 2)
     if spots.shape != (K, 2):
         raise ValueError(f"places must be x and y of {K} nodes, ({K}, 2), found shape {spots.shape}")
-    joined = [_edge(edge, K) for edge in edges]
-    queries, keys = (_nodes(name, nodes, K) for name, nodes in (("queries", queries), ("keys", keys)))
-    values = as_numbers("weights", weights, dimensions=2)
+    joined = [_edge(*edge, count=K) for edge in edges]
+    queries = [given.index("a node of queries", node, K) for node in (range(K) if queries is None else queries)]
+    keys = [given.index("a node of keys", node, K) for node in (range(K) if keys is None else keys)]
+    values = given.numbers("weights", weights, 2)
     if values.shape[0] < len(queries) or values.shape[1] < len(keys):
         raise ValueError(f"weights must be at least ({len(queries)}, {len(keys)}), found shape {values.shape}")
     same = len(set(labels)) < K
@@ -75,14 +74,14 @@ def graph(
             "queries": queries,
             "keys": keys,
         },
-        "chosen": as_index("chosen", chosen, len(queries)),
-        "axes": as_axes(axes),
-        **common_words(caption, "weights", limits, 3),
+        "chosen": given.index("chosen", chosen, len(queries)),
+        "axes": list(axes),
+        **given.look(caption, "weights", limits, 3),
     }
     return Graph({"values": values}, words)
 
 
-class Graph(Panel):
+class Graph(Matrix):
     kind = "graph"
 
     def plain(self):
@@ -100,30 +99,11 @@ class Graph(Panel):
         names = ([drawing["names"][node] for node in drawing[side]] for side in ("queries", "keys"))
         return list(zip(self.words["axes"], names, strict=True))
 
-    @staticmethod
-    def scales(panels):
-        return {"limits": color_scale(finite(panels, "values"))}
 
-
-def _nodes(name: str, nodes: Iterable[int] | None, count: int) -> list[int]:
-    found = list(range(count)) if nodes is None else [int(node) for node in nodes]
-    for node in found:
-        if not 0 <= node < count:
-            raise ValueError(f"{name} must be nodes between 0 and {count - 1}, found {node}")
-        if found.count(node) > 1:
-            raise ValueError(f"{name} must be different nodes, found {node} twice")
-    return found
-
-
-def _edge(edge: Sequence[int], count: int) -> list[int]:
+def _edge(start: int, end: int, lines: int = 1, *, count: int) -> list[int]:
     """The two nodes of an edge, and how many lines join them."""
-    numbers = [int(number) for number in edge]
-    start, end, lines = [*numbers, 1] if len(numbers) == 2 else numbers if len(numbers) == 3 else (0, 0, 0)
-    if start == end or not (0 <= start < count and 0 <= end < count and 1 <= lines <= MOST_LINES):
-        raise ValueError(
-            f"edges must be two different nodes between 0 and {count - 1}, and 1 to {MOST_LINES} lines, found {edge}"
-        )
-    return [start, end, lines]
+    nodes = [given.index("a node of edges", node, count) for node in (start, end)]
+    return [*nodes, given.one_of("lines of edges", int(lines), [*LINES])]
 
 
 def _parts(count: int, edges: Sequence[Sequence[int]]) -> list[list[int]]:

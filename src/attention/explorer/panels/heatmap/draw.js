@@ -1,25 +1,15 @@
 // ------------------------------------------------------------------------------------------------ heatmap
-// Coloured cells with their numbers. A question about one map is compared in that map alone.
+// Coloured cells with their numbers.
 
 // With more columns than this there is no room for numbers: cells have them as labels, and the read-out says them.
 const MOST_WRITTEN = 12;
 const LEAST_WRITTEN = 28; // pixels of a column that has numbers; presented, for each its own width
 
 function heatmap(read, hand) {
-  const [, columns] = read.shape("values");
-  const caption = make("caption");
-  const corner = make("td", { class: "corner" });
-  const heads = read.first("columns").map(() => make("th", { scope: "col" }, make("span")));
-  const sides = read.first("rows").map(() => make("th", { scope: "row" }));
-  const cells = sides.map(() => heads.map(() => make("td", { tabindex: -1 }, make("span"))));
-  const table = make(
-    "table",
-    { class: "heatmap", "data-columns": columns > MOST_WRITTEN ? "many" : columns > 7 ? "some" : "few" },
-    caption,
-    make("thead", {}, make("tr", {}, corner, ...heads)),
-    make("tbody", {}, ...sides.map((side, row) => make("tr", {}, side, ...cells[row]))),
-  );
-  const scroller = make("div", { class: "scroller", style: `--columns: ${columns}` }, table);
+  const [rows, columns] = read.shape("values");
+  const attributes = { class: "heatmap", "data-columns": columns > MOST_WRITTEN ? "many" : "few" };
+  const { table, caption, corner, heads, sides, cells } = makeGrid(rows, columns, attributes);
+  const scroller = make("div", { class: "scroller" }, table);
   const choosers = read.first("control"); // the controls that a row and a column set
   const chosen = choosers.every(Boolean) ? "cell" : choosers[0] ? "row" : "column";
   const hint = make("p", { class: "hint" }, choosers.some(Boolean) ? `Tap a ${chosen} to choose it.` : "");
@@ -28,15 +18,15 @@ function heatmap(read, hand) {
   const legend = make("p", { class: "legend" }, between, scale);
   const parts = read.small ? [] : [legend];
   const element = make("div", { class: choosers.some(Boolean) ? "choosing" : null }, scroller, ...parts, hint);
-  if (cells.length && columns) cells[0][0].tabIndex = 0;
+  corner.className = "corner";
+  cells.flat().forEach((cell, i) => (cell.tabIndex = i ? -1 : 0));
   let now = null;
-  let compared = null;
   let at = null; // the cell that is read
   let room = 0; // in pixels, once it is known
   let words = null; // above the columns: each state's are kept, so that the same ones are the same list
 
   function update(state) {
-    now = { ...read.now(state), drawn: read.blend("values", state) };
+    now = read.now(state);
     const { limits, color, row, column } = now;
     setText(caption, now.caption);
     const axes = now.axes.map((axis, i) => (axis ? `${axis} ${"↓→"[i]}` : ""));
@@ -64,17 +54,13 @@ function heatmap(read, hand) {
         const index = i * columns + j;
         const value = now.values[index];
         const hidden = isHidden(index);
-        if (column != null) cell.toggleAttribute("data-chosen", j === column && (row == null || i === row));
-        if (now.ringed) cell.toggleAttribute("data-chosen", now.ringed.some((place) => String(place) === `${i},${j}`));
-        if (compared || cell.dataset.difference) showDifference(cell, index, hidden);
-        const drawn = now.drawn[index];
+        cell.toggleAttribute("data-chosen", isChosen(i, j));
+        const drawn = now.drawn.values[index];
         const isSame = Object.is(cell.seen, value) && Object.is(cell.drawn, drawn);
         if (isSame && cell.hid === hidden && cell.colored === color) return;
         Object.assign(cell, { seen: value, drawn, hid: hidden, colored: color });
         fill(cell, value, hidden, now.digits);
-        const plain = hidden || !Number.isFinite(value);
-        const shown = isBelow(drawn, now.digits) ? "negative" : color;
-        const { background, text } = plain ? { background: "", text: "" } : shade(shown, strength(drawn, limits));
+        const { background, text } = tint(color, drawn, limits, { hidden, digits: now.digits });
         cell.style.backgroundColor = background;
         cell.style.color = text;
         const word = hidden ? "masked" : brief(value, now.digits);
@@ -83,6 +69,13 @@ function heatmap(read, hand) {
       }),
     );
     if (at) tell();
+  }
+
+  /** Whether a cell is marked: as one that the state names, or of its column. */
+  function isChosen(i, j) {
+    const { row, column, ringed = [] } = now;
+    if (column != null) return j === column && (row == null || i === row);
+    return ringed.some(([r, c]) => r === i && c === j);
   }
 
   /** Words wider than their column stand upright, 10 pixels a letter at most; numbers wider than it go unwritten. */
@@ -100,20 +93,13 @@ function heatmap(read, hand) {
 
   const isHidden = (index) => isMasked(now, index);
 
-  function showDifference(cell, index, hidden) {
-    const change = compared && !hidden ? now.values[index] - compared[index] : 0;
-    if (Math.abs(change) >= 0.5 * 10 ** -(now.digits ?? 4)) cell.dataset.difference = signed(change, now.digits);
-    else delete cell.dataset.difference;
-  }
-
   function tell() {
     const [row, column] = at;
     const index = row * columns + column;
     const [rowAxis, columnAxis] = [now.axes[0] || "row", now.axes[1] || "column"];
     const value = isHidden(index) ? "masked" : told(now.values[index]);
-    const earlier = compared && !isHidden(index) ? ` (before ${told(compared[index])})` : "";
     const where = `${rowAxis} ${now.rows[row]} → ${columnAxis} ${now.columns[column]}: `;
-    hand.tell(where, value + earlier, rectOf(cells[row][column]));
+    hand.tell(where, value, rectOf(cells[row][column]));
   }
 
   /** Let a row and a column stand out; −1 for none. */
@@ -152,23 +138,17 @@ function heatmap(read, hand) {
     const cell = target.closest?.("tbody td");
     return cell && table.contains(cell) ? [cell.parentNode.rowIndex - 1, cell.cellIndex - 1] : null;
   };
-  const stopWatching = watchWidth(scroller, (found) => {
+  function lay(found = room) {
     room = found;
     if (now) fitWords();
-  });
-  const stopFollowing = follow(
-    table,
-    (target) => {
-      const place = find(target);
-      if (place) point(...place);
-      return place !== null;
-    },
-    leave,
-  );
-  listen(table, "focusin", (event) => {
-    const place = find(event.target);
+  }
+  const readAt = (target) => {
+    const place = find(target);
     if (place) point(...place);
-  });
+    return place !== null;
+  };
+  hand.onStop(follow(table, readAt, leave));
+  listen(table, "focusin", ({ target }) => readAt(target));
   listen(table, "focusout", leave);
   function choose(place) {
     const chosen = choosers.map((name, axis) => [name, place[axis]]).filter(([name]) => name);
@@ -200,18 +180,13 @@ function heatmap(read, hand) {
     cell.focus();
   });
 
-  const stop = () => {
-    stopFollowing();
-    stopWatching();
-  };
-  const compare = (places, isAsked) => (compared = places && isAsked ? read("values", places) : null);
   /** A sentence for those who hear the figure: the numbers of a small one. */
   function summary() {
     const number = (i, j) => brief(now.values[i * columns + j], now.digits);
     const said = (row, i) => `${row} ${now.columns.map((name, j) => `${name} ${number(i, j)}`).join(", ")}`;
-    return sides.length * columns > 4 ? "" : now.rows.map(said).join("; ");
+    return rows * columns > 4 ? "" : now.rows.map(said).join("; ");
   }
-  return { element, update, highlight, compare, summary, stop, legend, cells, columns };
+  return { element, update, lay, highlight, summary, legend, columns };
 }
 
 panelKinds.heatmap = heatmap;

@@ -2,19 +2,8 @@
 
 from collections.abc import Sequence
 
-from attention.explorer.panels.base import (
-    Panel,
-    as_axes,
-    as_controls,
-    as_index,
-    as_labels,
-    as_mask,
-    as_numbers,
-    common_words,
-    finite,
-)
-from attention.explorer.panels.scales import color_scale
-from attention.explorer.panels.tables import matrix_table
+from attention.explorer.panels import given
+from attention.explorer.panels.tables import Matrix
 
 __all__ = ["heatmap"]
 
@@ -28,13 +17,13 @@ def heatmap(
     row: int | None = None,
     column: int | None = None,
     ringed: Sequence[tuple[int, int]] = (),
-    control: str | Sequence[str] = "",
+    control: str | tuple[str, str] = "",
     caption: str = "",
     axes: tuple[str, str] = ("query", "key"),
     color: str = "weights",
     limits: tuple[float, float] | None = None,
     digits: int | None = 2,
-) -> Panel:
+) -> Matrix:
     """A matrix as a table of coloured cells: queries down, keys across.
 
     Pointing at a cell lights its row and its column, here and in every panel that names one of the two axes.
@@ -67,39 +56,29 @@ def heatmap(
     >>> panel.kind
     'heatmap'
     """
-    values = as_numbers("values", values, dimensions=2)
+    values = given.numbers("values", values, 2)
+    L, S = values.shape
     numbers = {"values": values}
     if mask is not None:
-        numbers["mask"] = as_mask(mask, values.shape)
+        numbers["mask"] = given.mask(mask, values.shape)
+    row_control, column_control = [control, ""] if isinstance(control, str) else control
     words = {
-        "rows": as_labels("rows", rows, values.shape[0]),
-        "columns": as_labels("columns", columns, values.shape[1]),
-        "row": as_index("row", row, values.shape[0]),
-        "column": as_index("column", column, values.shape[1]),
-        "control": as_controls(control, 2),
-        "axes": as_axes(axes),
-        **common_words(caption, color, limits, digits),
+        "rows": given.labels("rows", rows, L),
+        "columns": given.labels("columns", columns, S),
+        "row": given.index("row", row, L),
+        "column": given.index("column", column, S),
+        "control": [row_control, column_control],
+        "axes": list(axes),
+        **given.look(caption, color, limits, digits),
     }
     if ringed:
-        cells = [(as_index("ringed", i, values.shape[0]), as_index("ringed", j, values.shape[1])) for i, j in ringed]
-        words["ringed"] = [list(cell) for cell in cells]
+        words["ringed"] = [[given.index("ringed", i, L), given.index("ringed", j, S)] for i, j in ringed]
     return Heatmap(numbers, words)
 
 
-class Heatmap(Panel):
+class Heatmap(Matrix):
     kind = "heatmap"
-    guesses = ("cell",)
-
-    def plain(self):
-        words = self.words
-        return matrix_table(self, words["rows"], words["columns"], self.numbers["values"], self.numbers.get("mask"))
-
-    def axes(self):
-        return list(zip(self.words["axes"], (self.words["rows"], self.words["columns"]), strict=True))
-
-    @staticmethod
-    def scales(panels):
-        return {"limits": color_scale(finite(panels, "values"))}
+    sides = ("rows", "columns")
 
     def choosers(self):
         labels = self.words["rows"], self.words["columns"]
@@ -107,7 +86,3 @@ class Heatmap(Panel):
 
     def row_names(self):
         return self.words["rows"]
-
-    def cell_names(self) -> list[list[str]]:
-        """What each cell is called where a guess names it."""
-        return [[f"{row} → {column}" for column in self.words["columns"]] for row in self.words["rows"]]

@@ -5,17 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from attention.explorer.panels.base import (
-    Handle,
-    Panel,
-    as_axes,
-    as_caption,
-    as_colors,
-    as_handles,
-    as_limits,
-    as_numbers,
-    finite,
-)
+from attention.explorer.panels import given
+from attention.explorer.panels.base import Panel, finite
 from attention.explorer.panels.scales import axis_range, short
 from attention.explorer.panels.tables import names_row, numbers_row, table, written
 
@@ -29,7 +20,7 @@ def plane(
     lines: Mapping[str, Any] | None = None,
     areas: Mapping[str, Any] | None = None,
     joins: Mapping[tuple[str, str], Any] | None = None,
-    handle: Handle | Sequence[Handle] | None = None,
+    handle: given.Handle | Sequence[given.Handle] | None = None,
     caption: str = "",
     axes: tuple[str, str] = ("", ""),
     axis: str = "",
@@ -78,10 +69,10 @@ def plane(
     for name in everything:
         if everything.count(name) > 1:
             raise ValueError(f"{name!r} names two things of the plane")
-    tips = {name: as_numbers(f"vectors[{name!r}]", tip, dimensions=1) for name, tip in vectors.items()}
-    spots = {name: np.atleast_2d(as_numbers(f"points[{name!r}]", spot, (1, 2))) for name, spot in points.items()}
-    drawn = {name: as_numbers(f"lines[{name!r}]", line, (2, 3)) for name, line in lines.items()}
-    filled = {name: as_numbers(f"areas[{name!r}]", area, 2) for name, area in areas.items()}
+    tips = {name: given.numbers(f"vectors[{name!r}]", tip, 1) for name, tip in vectors.items()}
+    spots = {name: np.atleast_2d(given.numbers(f"points[{name!r}]", spot, 1, 2)) for name, spot in points.items()}
+    drawn = {name: given.numbers(f"lines[{name!r}]", line, 2, 3) for name, line in lines.items()}
+    filled = {name: given.numbers(f"areas[{name!r}]", area, 2) for name, area in areas.items()}
     for name, pair in [*tips.items(), *spots.items(), *drawn.items(), *filled.items()]:
         if pair.shape[-1] != 2:
             raise ValueError(f"{name!r} must have two numbers, x and y, found shape {pair.shape}")
@@ -99,13 +90,13 @@ def plane(
         "line_names": [str(name) for name in lines],
         "area_names": [str(name) for name in areas],
         "join_names": [[str(name) for name in pair] for pair in joins],
-        "handles": as_handles(handle, [*alone, *areas], "vector, a point that is alone or an area"),
-        "axes": as_axes(axes),
+        "handles": given.handles(handle, [*alone, *areas], "vector, a point that is alone or an area"),
+        "axes": list(axes),
         "axis": str(axis),
-        "colors": as_colors(everything, inks),
-        "caption": as_caption(caption),
-        "x_limits": as_limits(x_limits),
-        "limits": as_limits(limits),
+        "colors": given.colors(everything, inks),
+        "caption": given.caption(caption),
+        "x_limits": given.limits(x_limits),
+        "limits": given.limits(limits),
     }
     return Plane(numbers, words)
 
@@ -149,7 +140,7 @@ def _join(pair: tuple[str, str], weights: Any, alone: list[str], sizes: dict[str
             f"joins must lead from a vector or a point that is alone, {', '.join(alone) or 'none'}, to one of "
             f"{', '.join(sizes) or 'none'}, found {pair}"
         )
-    weights = np.atleast_1d(as_numbers(f"joins[{pair}]", weights, dimensions=(0, 1)))
+    weights = np.atleast_1d(given.numbers(f"joins[{pair}]", weights, 0, 1))
     if len(weights) != sizes[end] or not (weights >= 0).all():
         raise ValueError(f"joins[{pair}] must be {sizes[end]} weights, from 0, found {weights.tolist()}")
     return weights

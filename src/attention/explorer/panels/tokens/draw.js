@@ -21,8 +21,8 @@ function tokens(read, hand) {
   const beside = two ? [svg, row(keys, { class: "words keys" })] : [];
   const stage = make("div", { class: `stage${two ? " two" : ""}${flat ? " flat" : ""}` }, asking, ...beside);
   const spoken = makeSpoken();
-  const look = { class: "tokens", "data-color": "weights", "data-size": chips ? "large" : null };
-  const figure = make("figure", look, caption, stage, spoken.element);
+  const attributes = { class: "tokens", "data-color": "weights", "data-size": chips ? "large" : null };
+  const figure = make("figure", attributes, caption, stage, spoken.element);
   let now = null;
   let chosen = null; // by the reader; else as the state has it
   let looked = null; // at which query the pointer is
@@ -36,7 +36,7 @@ function tokens(read, hand) {
   }
 
   function update(state) {
-    now = { ...read.now(state), drawn: read.blend("values", state) };
+    now = read.now(state);
     setText(caption, now.caption);
     keys.forEach((item, j) => setText(item.text, now.keys[j]));
     if (two) queries.forEach((item, i) => setText(item.text, now.queries[i]));
@@ -55,10 +55,9 @@ function tokens(read, hand) {
       const hidden = isHidden(i, j);
       item.element.dataset.value = exact(weight(i, j));
       item.element.toggleAttribute("data-masked", hidden);
-      const part = strength(weight(i, j, now.drawn), now.limits);
-      const shown = hidden ? { background: "", text: "" } : shade("weights", part);
-      item.text.style.background = shown.background;
-      item.text.style.color = shown.text;
+      const { background, text } = tint("weights", weight(i, j, now.drawn.values), now.limits, { hidden });
+      item.text.style.background = background;
+      item.text.style.color = text;
       const isCompared = compared && (compared.chosen ?? i) === i; // the query that was compared, where one was
       const before = isCompared ? `${numberOf(compared, i, j)} → ` : "";
       setText(item.number, S > MOST_NUMBERED ? "" : before + numberOf(now, i, j));
@@ -79,7 +78,7 @@ function tokens(read, hand) {
     arcs.forEach((arc, n) => {
       const [i, j] = faced === null ? [query(), n] : [n, faced];
       const isThere = i < L && j < S && !isHidden(i, j);
-      const part = isThere ? strength(weight(i, j, now.drawn), now.limits) : 0;
+      const part = isThere ? strength(weight(i, j, now.drawn.values), now.limits) : 0;
       if (part < 0.02) return set(arc, { d: "" });
       const [from, to] = [middle(queries[i]), middle(keys[j])];
       const way = flat
@@ -112,51 +111,44 @@ function tokens(read, hand) {
   }
 
   const place = (items, target) => items.findIndex((item) => item.element.contains(target));
-  const stop = follow(
-    stage,
-    (target) => {
-      const [i, j] = [two ? place(queries, target) : -1, place(keys, target)];
-      if (i >= 0 && i !== looked) {
-        looked = i;
-        draw();
-        hand.highlight({ [now.axes[0]]: now.queries[i] });
-      }
-      if (j >= 0) tell(j);
-      if (two) face(j);
-      return i >= 0 || j >= 0;
-    },
-    () => {
-      if (looked !== null) {
-        looked = null;
-        draw();
-      }
-      if (two) face(-1);
-      hand.hideReadout();
-    },
-  );
+  function look(i) {
+    if (i === looked) return;
+    looked = i;
+    draw();
+  }
+
+  function readAt(target) {
+    const [i, j] = [two ? place(queries, target) : -1, place(keys, target)];
+    if (i >= 0 && i !== looked) {
+      look(i);
+      hand.highlight({ [now.axes[0]]: now.queries[i] });
+    }
+    if (j >= 0) tell(j);
+    if (two) face(j);
+    return i >= 0 || j >= 0;
+  }
+
+  function leave() {
+    look(null);
+    if (two) face(-1);
+    hand.hideReadout();
+  }
+
+  hand.onStop(follow(stage, readAt, leave));
   choosing(asking, () => queries.map((item) => item.element), choose);
-  const resized = new ResizeObserver(() => now && two && drawArcs());
-  resized.observe(stage);
+  hand.onStop(watchSize(stage, () => now && two && drawArcs()));
+  hand.onStop(spoken.stop);
 
   function highlight(lit) {
     const [i, j] = [now.queries.indexOf(lit[now.axes[0]]), now.keys.indexOf(lit[now.axes[1]])];
     if (two) queries.forEach((item, at) => setClass(item.element, "lit", at === i));
     keys.forEach((item, at) => setClass(item.element, "lit", at === j || (queries === keys && at === i)));
-    const next = i >= 0 ? i : null;
-    if (next !== looked) {
-      looked = next;
-      draw();
-    }
+    look(i >= 0 ? i : null);
   }
 
-  const stopAll = () => {
-    stop();
-    resized.disconnect();
-    spoken.stop();
-  };
   const summary = () => `query ${now.queries[query()]}`;
-  const compare = (state) => (compared = state && read.now(state));
-  return { element: figure, update, highlight, compare, summary, stop: stopAll, wide: true };
+  const compare = (state) => (compared = state && read.whole(state));
+  return { element: figure, update, highlight, compare, summary, wide: true };
 }
 
 panelKinds.tokens = tokens;

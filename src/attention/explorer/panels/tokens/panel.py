@@ -2,18 +2,8 @@
 
 from collections.abc import Sequence
 
-from attention.explorer.panels.base import (
-    Panel,
-    as_axes,
-    as_index,
-    as_labels,
-    as_mask,
-    as_numbers,
-    common_words,
-    finite,
-)
-from attention.explorer.panels.scales import color_scale
-from attention.explorer.panels.tables import matrix_table
+from attention.explorer.panels import given
+from attention.explorer.panels.tables import Matrix
 
 __all__ = ["tokens"]
 
@@ -31,7 +21,7 @@ def tokens(
     axes: tuple[str, str] = ("query", "key"),
     limits: tuple[float, float] | None = None,
     digits: int = 2,
-) -> Panel:
+) -> Matrix:
     """A sentence as words, each tinted by the weight that the chosen query gives it.
 
     The reader chooses a query by a tap, by pointing, or with the arrow keys. With two rows, arcs lead from the chosen
@@ -59,43 +49,31 @@ def tokens(
     >>> panel.words["rows"]
     1
     """
-    values = as_numbers("weights", weights, dimensions=2)
+    values = given.numbers("weights", weights, 2)
     L, S = values.shape
     words_of_keys = queries if keys is None else keys
-    rows = (1 if keys is None else 2) if rows is None else rows
-    if rows not in (1, 2):
-        raise ValueError(f"rows must be 1 or 2, found {rows}")
+    rows = given.one_of("rows", rows or (1 if keys is None else 2), (1, 2))
     numbers = {"values": values}
     if mask is not None:
-        numbers["mask"] = as_mask(mask, (L, S))
+        numbers["mask"] = given.mask(mask, (L, S))
     look = {"look": "chips"} if rows == 1 and list(queries) != list(words_of_keys) else {}
     words = {
-        "queries": as_labels("queries", queries, L),
-        "keys": as_labels("keys", words_of_keys, S),
+        "queries": given.labels("queries", queries, L),
+        "keys": given.labels("keys", words_of_keys, S),
         "rows": rows,
-        "chosen": as_index("chosen", chosen, L),
+        "chosen": given.index("chosen", chosen, L),
         "control": str(control),
-        "axes": as_axes(axes),
+        "axes": list(axes),
         **look,
-        **common_words(caption, "weights", limits, digits),
+        **given.look(caption, "weights", limits, digits),
     }
     return Tokens(numbers, words)
 
 
-class Tokens(Panel):
+class Tokens(Matrix):
     kind = "tokens"
+    sides = ("queries", "keys")
     coarse = ("values",)
-
-    def plain(self):
-        words = self.words
-        return matrix_table(self, words["queries"], words["keys"], self.numbers["values"], self.numbers.get("mask"))
-
-    def axes(self):
-        return list(zip(self.words["axes"], (self.words["queries"], self.words["keys"]), strict=True))
-
-    @staticmethod
-    def scales(panels):
-        return {"limits": color_scale(finite(panels, "values"))}
 
     def choosers(self):
         return [(self.words["control"], "query", len(self.words["queries"]))]
