@@ -8,14 +8,7 @@ import math
 import torch
 from torch import Tensor
 
-from attention.arguments import (
-    check_choice,
-    check_count,
-    check_matrix,
-    check_positions,
-    check_positive,
-    shapes,
-)
+from attention.arguments import broadcasts, check_choice, check_count, check_matrix, check_positive, kind, shapes
 
 LAYOUTS = ("halves", "interleaved")
 
@@ -216,6 +209,15 @@ def alibi_bias(
     query, key = torch.arange(length, device=device), torch.arange(key_length, device=device)
     distance = (query[:, None] + offset - key).abs()  # (L, S)
     return slopes[:, None, None] * -distance
+
+
+def check_positions(name: str, positions: Tensor, rows: tuple[int, ...]) -> None:
+    """Raise unless the positions are numbers for rows (…, L): one for each of the L, or with all dimensions."""
+    if not isinstance(positions, Tensor) or positions.dtype == torch.bool:
+        raise TypeError(f"{name} must be a tensor of numbers, found {kind(positions)}")
+    if positions.shape != rows[-1:] and (positions.dim() != len(rows) or not broadcasts(positions, rows)):
+        wanted = f"{tuple(rows[-1:])}, or all dimensions of {tuple(rows)}"
+        raise ValueError(f"{name} must have shape {wanted}, found {tuple(positions.shape)}")
 
 
 def _angles(positions: Tensor, dim: int, base: float) -> Tensor:

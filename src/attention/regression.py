@@ -101,8 +101,7 @@ def _answer(query: Tensor, key: Tensor, value: Tensor, w: Tensor | float, attn_m
     query, key, values = _matrix(query), _matrix(key), _matrix(value)
     weights_shape = check_query_key(query, key)
     _check_value(query, key, values)
-    if attn_mask is not None:
-        check_mask("attn_mask", attn_mask, weights_shape)
+    check_mask("attn_mask", attn_mask, weights_shape)
     weights = masked_softmax(_scores(query, key, w), attn_mask).to(value.dtype)  # (…, L, S)
     output = weights @ values  # (…, L, Dv)
     return output.squeeze(-1) if value.dim() == 1 else output

@@ -15,7 +15,6 @@ from attention.arguments import (
     check_count,
     check_flags,
     check_ids,
-    check_positions,
     check_positive,
     check_probability,
     kind,
@@ -26,7 +25,7 @@ from attention.checkpoints import read_gpt2
 from attention.functional import at_least_float32
 from attention.masks import of_heads, window_mask
 from attention.modules import Attend, ProcessHeads
-from attention.positions import alibi_bias, rotate_heads
+from attention.positions import alibi_bias, check_positions, rotate_heads
 from attention.sampling import next_probabilities, without_dropout
 
 
@@ -279,8 +278,7 @@ class Transformer(nn.Module):
             if positions is None:
                 x = x + self.position_embedding.weight[kept:stop]  # (L, E)
             else:
-                shape = "(L,)" if positions.dim() == 1 else "(B, L)"
-                check_ids("positions", positions, self.position_embedding.num_embeddings, shape)
+                check_ids("positions", positions, self.position_embedding.num_embeddings, positions.dim())
                 x = x + self.position_embedding(positions)
         return self.dropout(x) if self.dropout.p else x
 

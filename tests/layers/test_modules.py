@@ -28,7 +28,7 @@ from attention import (
     padding_mask,
     rotate_heads,
 )
-from attention.modules import made_like
+
 from refusals import HERE, mistakes, refuses
 
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-6, torch.float16: 1e-2, torch.bfloat16: 5e-2}
@@ -317,15 +317,6 @@ def test_a_copy_draws_nothing_that_is_missed_later(device):
         before = generator.get_state()
         MultiHeadAttention.from_torch(theirs)
         assert_equal(generator.get_state(), before)
-
-
-def test_what_is_made_like_a_tensor_on_a_gpu_leaves_its_generator_alone(monkeypatch):
-    kept = []
-    monkeypatch.setattr(torch.random, "fork_rng", lambda devices: kept.append(devices) or contextlib.nullcontext())
-    gpu = SimpleNamespace(is_cuda=True, device=torch.device("cpu"), dtype=torch.float32)
-    with made_like(gpu):
-        pass
-    assert kept == [[gpu.device]]
 
 
 @pytest.mark.parametrize("device", DEVICES)
