@@ -43,10 +43,6 @@ def merge(one: Partial, other: Partial) -> Partial:
 
     Each sum was taken with its own largest score; both are rescaled to the larger of the two.
 
-    Args:
-        one: of some keys.
-        other: of other keys, for the same queries.
-
     Raises:
         ValueError: they are not for the same queries, or of another width.
 

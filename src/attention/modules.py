@@ -41,9 +41,8 @@ class MultiHeadAttention(nn.Module):
             the output (B, H, L, D), and the weights (B, H, L, S) or None. ``dropout`` is its own matter.
 
     Raises:
-        TypeError: a count is not an integer, or ``process_heads`` or ``attend`` is not a function.
-        ValueError: a count is not positive, E is not a multiple of H or H of the keys' heads, or ``dropout`` lies
-            outside 0 … 1.
+        TypeError, ValueError: a count is not a positive integer, E is not a multiple of H or H of the keys' heads,
+            ``dropout`` lies outside 0 … 1, or ``process_heads`` or ``attend`` is not a function.
 
     Source: Vaswani et al. (2017), section 3.2.2; Ainslie et al. (2023), section 2.2, for groups.
 
@@ -138,9 +137,9 @@ class MultiHeadAttention(nn.Module):
             autocast's where that is on; the scores are computed in float32 or better.
 
         Raises:
-            TypeError: an input or bias that is not floating-point, a mask that is not boolean, positions that are not
-                numbers, or ``is_causal`` or ``need_weights`` neither True nor False.
-            ValueError: shapes that do not fit, or positions for a layer without ``process_heads``.
+            TypeError: an input or bias is not floating-point, a mask not boolean, positions not numbers, a flag neither
+                True nor False.
+            ValueError: shapes do not fit, or positions are given to a layer without ``process_heads``.
         """
         self._check_inputs(query, key, value)
         check_flags(is_causal=is_causal, need_weights=need_weights)
@@ -278,8 +277,7 @@ class AdditiveAttention(nn.Module):
         dropout: probability of dropping a weight in training.
 
     Raises:
-        TypeError: a width is not an integer.
-        ValueError: a width is not positive, or ``dropout`` lies outside 0 … 1.
+        TypeError, ValueError: a width is not a positive integer, or ``dropout`` lies outside 0 … 1.
 
     Source: Bahdanau et al. (2015), appendix A.1.2.
 
@@ -301,17 +299,7 @@ class AdditiveAttention(nn.Module):
         self.w_v = nn.Linear(hidden_dim, 1, bias=False)
 
     def project_keys(self, key: Tensor) -> Tensor:
-        """Compute the part of :meth:`forward` that depends on the keys alone: ``W_k(key)``.
-
-        Args:
-            key: (…, S, key_dim).
-
-        Returns:
-            (…, S, hidden_dim), for ``projected_key`` of each call with these keys.
-
-        Raises:
-            TypeError, ValueError: as :meth:`forward`.
-        """
+        """What depends on the keys alone, ``W_k(key)``: (…, S, key_dim) → (…, S, hidden_dim), as ``projected_key``."""
         check_matrix("key", key, self.W_k.in_features)
         return self.W_k(key)
 

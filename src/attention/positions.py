@@ -30,8 +30,7 @@ def sinusoidal_positions(length: int, dim: int, *, base: float = 10000.0, device
         (L, E).
 
     Raises:
-        TypeError: a count is not an integer.
-        ValueError: a count is negative, ``dim`` is not even, or ``base`` is not positive.
+        TypeError, ValueError: a count is no integer of at least 0, ``dim`` is not even, or ``base`` not positive.
 
     Source: Vaswani et al. (2017), section 3.5.
 
@@ -70,8 +69,8 @@ def rotate(x: Tensor, positions: Tensor | None = None, *, base: float = 10000.0,
         (…, L, D), of x's dtype; each row is as long as before.
 
     Raises:
-        TypeError: x is not a floating-point tensor, or the positions are not a tensor of numbers.
-        ValueError: D is not even, the positions do not fit x, ``base`` is not positive, or there is no such layout.
+        TypeError, ValueError: x is not floating-point, D is not even, the positions are no numbers or do not fit x,
+            ``base`` is not positive, or there is no such layout.
 
     Source: Su et al. (2021), section 3.2, which has the pairs interleaved.
 
@@ -111,23 +110,10 @@ def rotate_heads(
     base: float = 10000.0,
     layout: str = "halves",
 ) -> tuple[Tensor, Tensor]:
-    """Turn queries and keys by their positions: :func:`rotate` as the ``process_heads`` of a layer.
+    """Turn queries (…, L, D) and keys (…, S, D) by their positions: :func:`rotate` as the ``process_heads`` of a layer.
 
-    With another base or layout it is ``partial(rotate_heads, base=500_000.0)``.
-
-    Args:
-        query: (…, L, D).
-        key: (…, S, D).
-        query_positions: as in :func:`rotate`.
-        key_positions: likewise.
-        base: likewise.
-        layout: likewise.
-
-    Returns:
-        both, turned.
-
-    Raises:
-        TypeError, ValueError: as :func:`rotate`.
+    Positions, base, layout and errors are those of :func:`rotate`. With another base it is ``partial(rotate_heads,
+    base=500_000.0)``.
 
     >>> from attention import MultiHeadAttention
     >>> attend, tokens = MultiHeadAttention(8, 2, process_heads=rotate_heads), torch.randn(1, 5, 8)
@@ -191,8 +177,7 @@ def alibi_bias(
         causal mask as well.
 
     Raises:
-        TypeError: a count is not an integer.
-        ValueError: a count is too small.
+        TypeError, ValueError: a count is not an integer, or too small.
 
     Source: Press et al. (2022), section 3.
 

@@ -40,8 +40,8 @@ class Encoder(nn.Module):
         bidirectional: whether to read in both directions; H must then be even.
 
     Raises:
-        TypeError: a count is not an integer.
-        ValueError: a count is too small, H is odd although two directions share it, or ``dropout`` is not in 0 … 1.
+        TypeError, ValueError: a count is no integer or too small, H is odd although two directions share it, or
+            ``dropout`` is not in 0 … 1.
 
     Source: Bahdanau et al. (2015), section 3.2.
 
@@ -194,8 +194,6 @@ class Decoder(nn.Module):
         Returns:
             logits (B, V), the next hidden state (num_layers, B, H), and weights (B, S).
 
-        Raises:
-            TypeError, ValueError: as :meth:`forward`.
         """
         check_ids("token", token, self.embedding.num_embeddings, dims=1)
         self._check_source(hidden, states, attn_mask, len(token))
@@ -221,7 +219,7 @@ class Decoder(nn.Module):
             ids (B, L) with ``PAD`` after each row's ``EOS``, and weights (B, L, S), zeros there.
 
         Raises:
-            TypeError, ValueError: as :meth:`forward`; also if ``max_steps`` is not a positive integer.
+            TypeError, ValueError: as :meth:`forward`, and if ``max_steps`` is not a positive integer.
         """
         check_count("max_steps", max_steps, least=1)
         self._check_source(hidden, states, attn_mask)
@@ -323,11 +321,7 @@ class Translator(nn.Module):
 
     @torch.no_grad()
     def translate(self, source: Tensor, lengths: Tensor | None = None, *, max_steps: int) -> tuple[Tensor, Tensor]:
-        """Greedy decoding: ids (B, L) and weights (B, L, S), as :meth:`Decoder.greedy` returns them.
-
-        There is no dropout, even in training mode; afterwards the translator and its parts are in the mode they were
-        in.
-        """
+        """Greedy decoding without dropout: ids (B, L) and weights (B, L, S), as :meth:`Decoder.greedy` returns them."""
         with without_dropout(self):
             hidden, states, attn_mask = self._encode(source, lengths)
             return self.decoder.greedy(hidden, states, attn_mask, max_steps=max_steps)

@@ -182,13 +182,7 @@ class Transformer(nn.Module):
         return [KeyValueCache() for _ in self.blocks]
 
     def embed(self, tokens: Tensor, positions: Tensor | None = None, kept: int = 0) -> Tensor:
-        """What the first block reads of ids (B, L): (B, L, E).
-
-        Args:
-            tokens: ids (B, L).
-            positions: where they stand, (L,) or (B, L), for learned positions; when not given on from ``kept``.
-            kept: number of tokens before them.
-        """
+        """What the first block reads of ids (B, L): (B, L, E); they stand at these positions, or after the kept."""
         check_ids("tokens", tokens, self.token_embedding.num_embeddings)
         return self._embed(tokens, positions, kept)
 
@@ -294,7 +288,8 @@ class Transformer(nn.Module):
         """What the last block returns, (B, L, E), and the weights of each block, (B, H, L, S)."""
         self._check_parts(caches, attn_masks, positions)
         kept = 0 if caches is None else len(caches[0])
-        H, L, S = self.blocks[0].attend.num_heads, tokens.size(1), kept + tokens.size(1)
+        first = self.blocks[0].attend
+        H, L, S = first.num_heads, tokens.size(1), kept + tokens.size(1)
         # All masks before the first block, which adds to its cache:
         masks = {number: of_heads(mask, (len(tokens), H, L, S)) for number, mask in (attn_masks or {}).items()}
         x = self._embed(tokens, positions, kept)  # (B, L, E)
@@ -304,7 +299,7 @@ class Transformer(nn.Module):
         if self.window is not None and self.window < S:
             window = window_mask(L, self.window, S, offset=kept, device=x.device)  # (L, S)
         shared = {"is_causal": True, "need_weights": need_weights, "attn_bias": attn_bias, "key_mask": key_mask}
-        if self.blocks[0].attend.process_heads is not None:
+        if first.process_heads is not None:
             shared["positions"] = positions
         all_weights = []
         for number, (block, cache) in enumerate(zip(self.blocks, caches or [None] * len(self.blocks), strict=True)):
