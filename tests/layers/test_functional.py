@@ -159,22 +159,6 @@ def test_a_bias_is_pytorch_s_mask_of_numbers(dtype, biased):
     assert not weights[added.expand_as(weights) == -INF].any()
 
 
-@pytest.mark.parametrize("is_causal", [False, True])
-@pytest.mark.parametrize("mask", [None, torch.tensor([[True, True, False]] * 2)])
-def test_where_bias_and_mask_together_hide_everything_there_are_zeros(mask, is_causal):
-    query, key = torch.randn(2, 4, dtype=torch.float64), torch.randn(3, 4, dtype=torch.float64)
-    bias = torch.zeros(2, 3, dtype=torch.float64)
-    bias[1, :2] = -INF
-    bias[1, 2] = 0.0 if mask is not None or is_causal else -INF
-    bias.requires_grad_()
-    with torch.autograd.set_detect_anomaly(True):
-        weights = attention_weights(query, key, mask, is_causal=is_causal, attn_bias=bias)
-        (gradient,) = torch.autograd.grad(weights.square().sum(), bias)
-    assert_equal(weights[1], torch.zeros(3, dtype=torch.float64))
-    assert_close(weights[0].sum().item(), 1.0)
-    assert_equal(gradient[1], torch.zeros(3, dtype=torch.float64))
-
-
 @given(problem=problems(), dropout_p=st.sampled_from([0.0, 0.1, 0.5, 1.0]), seed=SEEDS)
 def test_dropout_acts_on_the_weights(problem, dropout_p, seed):
     query, key, value, options = problem

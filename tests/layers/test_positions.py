@@ -162,25 +162,6 @@ def test_rotary_in_the_layer_turns_queries_and_keys_of_each_head_and_not_values(
         assert_close(attend(tokens, tokens, tokens, **options)[0], expected)
 
 
-def test_a_module_may_process_the_heads_and_is_then_part_of_the_layer():
-    class Turn(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.speed = torch.nn.Parameter(torch.ones(()))
-
-        def forward(self, query, key, query_positions, key_positions):
-            return rotate_heads(query, key, self.speed * query_positions, self.speed * key_positions)
-
-    tokens = torch.randn(2, 5, 12)
-    attend = MultiHeadAttention(12, 3, process_heads=Turn())
-    plain = MultiHeadAttention(12, 3, process_heads=rotate_heads)
-    plain.load_state_dict(attend.state_dict(), strict=False)
-    output, _ = attend(tokens, tokens, tokens)
-    assert_close(output, plain(tokens, tokens, tokens)[0])
-    output.square().sum().backward()
-    assert attend.process_heads.speed.grad != 0
-
-
 # Bad input
 
 ones = torch.ones
