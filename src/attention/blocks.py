@@ -24,9 +24,6 @@ class FeedForward(nn.Module):
         hidden_dim: width F between the two linear layers; 4E when not given.
         activation: a function of each number: ``nn.functional.gelu``, ``torch.relu``, ….
 
-    Raises:
-        TypeError, ValueError: a count is not an integer, or not positive.
-
     Source: Vaswani et al. (2017), section 3.3.
 
     >>> import torch

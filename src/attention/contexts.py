@@ -37,9 +37,6 @@ class DotProductAttention(nn.Module):
     Args:
         dropout: probability of dropping a weight in training.
 
-    Raises:
-        ValueError: ``dropout`` lies outside 0 … 1.
-
     Source: Luong et al. (2015), section 3.1 (*dot*); Vaswani et al. (2017), equation 1.
 
     >>> output, weights = DotProductAttention()(torch.randn(2, 5), torch.randn(7, 5), torch.randn(7, 6))

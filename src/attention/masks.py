@@ -115,7 +115,8 @@ def check_bias(attn_bias: Tensor | None, weights_shape: tuple[int, ...]) -> None
 
 def check_broadcast(name: str, tensor: Tensor, wanted: tuple[int, ...]) -> None:
     if not broadcasts(tensor, wanted):
-        raise ValueError(f"{name} of shape {tuple(tensor.shape)} does not broadcast to the weights' {tuple(wanted)}")
+        found = tuple(tensor.shape)
+        raise ValueError(f"{name} of shape {found} does not broadcast to the weights' shape {tuple(wanted)}")
 
 
 def check_boolean(name: str, mask: Tensor) -> None:

@@ -319,10 +319,9 @@ class AdditiveAttention(nn.Module):
             query: (…, L, query_dim).
             key: (…, S, key_dim), with leading dimensions that broadcast with the query's.
             value: (…, S, Dv).
-            attn_mask: bool, True = may attend, broadcastable to (…, L, S), with all of its dimensions or at most two.
-            key_mask: bool (B, S), True = may attend, of weights with a batch, (B, …, L, S).
-            projected_key: what :meth:`project_keys` returns for ``key``, (…, S, hidden_dim). It does not depend on the
-                query, so for many calls with the same keys it is computed once.
+            attn_mask: bool, True = may attend, as in :func:`attention.attention_weights`.
+            key_mask: bool (B, S), True = may attend, likewise.
+            projected_key: what :meth:`project_keys` returns for ``key``, to be computed once for many calls.
 
         Returns:
             output (…, L, Dv), and weights (…, L, S) from before dropout. A query that may attend to nothing has

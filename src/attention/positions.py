@@ -133,15 +133,12 @@ def alibi_slopes(num_heads: int, *, device=None, dtype=None) -> Tensor:
     followed by every other one of twice that power's.
 
     Args:
-        num_heads: number of heads H.
+        num_heads: number of heads H, at least 1.
         device: where to make them.
         dtype: a floating-point type; PyTorch's default when not given.
 
     Returns:
         (H,).
-
-    Raises:
-        TypeError, ValueError: the count is not an integer, or below 1.
 
     Source: Press et al. (2022), section 3; for other numbers their published code.
 

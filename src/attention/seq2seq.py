@@ -82,9 +82,8 @@ class Encoder(nn.Module):
             read the whole source, (num_layers, B, H).
 
         Raises:
-            TypeError: the ids or the lengths are not integers.
-            ValueError: a shape, length or id does not fit, or there is padding without lengths, which is looked for on
-                the CPU alone: an accelerator would have to be waited for once more.
+            TypeError, ValueError: ids or lengths do not fit, or there is padding without lengths, which is looked for
+                on the CPU alone: an accelerator would have to be waited for once more.
         """
         check_ids("source", source, self.embedding.num_embeddings)
         embedded = self.dropout(self.embedding(source))  # (B, S, H)
@@ -119,8 +118,7 @@ class Decoder(nn.Module):
         dropout: probability of dropping a number of an embedding in training.
 
     Raises:
-        TypeError: a count is not an integer, or the attention is none that can be called like that.
-        ValueError: a count is too small, or ``dropout`` is not in 0 … 1.
+        TypeError, ValueError: as :class:`Encoder`; also if the attention is none that can be called like that.
 
     Source: Bahdanau et al. (2015), section 3.1, with the output read from the state alone.
 
@@ -163,8 +161,7 @@ class Decoder(nn.Module):
             of all steps (B, L, S).
 
         Raises:
-            TypeError: the ids are not integers, a tensor has another dtype than the module, or the mask is not boolean.
-            ValueError: a shape or an id does not fit.
+            TypeError, ValueError: an id, a shape or a dtype does not fit.
         """
         check_ids("target", target, self.embedding.num_embeddings)
         self._check_source(hidden, states, attn_mask, len(target))
@@ -188,8 +185,7 @@ class Decoder(nn.Module):
             hidden: the state after the step before, for each layer, (num_layers, B, H).
             states: the encoder's states (B, S, H).
             attn_mask: bool, True = may attend, broadcastable to (B, 1, S).
-            projected_key: what ``attention.project_keys(states)`` returned. Without it an attention that projects its
-                keys does so again at each step.
+            projected_key: what ``attention.project_keys(states)`` returned, if anything did.
 
         Returns:
             logits (B, V), the next hidden state (num_layers, B, H), and weights (B, S).
@@ -207,7 +203,7 @@ class Decoder(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Write without a target: each step reads the likeliest token of the step before, until every row has ``EOS``.
 
-        There is no dropout, even in training mode; afterwards the decoder and its parts are in the mode they were in.
+        There is no dropout; afterwards the decoder and its parts are in the mode they were in.
 
         Args:
             hidden: the encoder's last state for each layer, (num_layers, B, H).

@@ -54,9 +54,8 @@ class Transformer(nn.Module):
         attend: likewise.
 
     Raises:
-        TypeError: a count is not an integer, or what makes a layer is not a function.
-        ValueError: a number is out of its range, ``positions`` or ``norm`` is none of those above, learned positions
-            have no ``max_length``, or rotary ones a ``process_heads`` beside their own or heads of an odd width.
+        TypeError, ValueError: as :class:`Block`; also if learned positions have no ``max_length``, or rotary ones a
+            ``process_heads`` beside their own or heads of an odd width.
 
     Source: Radford et al. (2019), section 2.3. Its 12 layers of width 768 have 124,439,808 parameters.
 
@@ -147,8 +146,8 @@ class Transformer(nn.Module):
 
         Args:
             tokens: ids (B, L).
-            caches: what :meth:`make_caches` returned, and earlier calls have filled: the tokens are read as going on
-                from those that are kept, so that the logits are the last of those for all of them.
+            caches: what :meth:`make_caches` returned, and earlier calls have filled: the tokens go on from those that
+                are kept.
             attn_masks: more masks beside the causal one, as in :class:`Block`, by the number of their block, from 0. A
                 mask (1, H, L, S) that is False for a head silences that head.
             key_mask: bool (B, S), True = may attend: hides padding from every block.
@@ -211,8 +210,7 @@ class Transformer(nn.Module):
             top_k: draw from the k likeliest tokens alone.
             top_p: draw from the fewest likeliest tokens that together have this probability.
             generator: the source of random numbers.
-            cache: whether to keep the keys and values of what is read, so that each token is read once. The answer is
-                the same without, later.
+            cache: whether to keep the keys and values of what is read; without, the same answer takes longer.
 
         Returns:
             ids (B, L + length), the given ones first.
