@@ -426,6 +426,7 @@ def test_an_attention_that_does_not_fit_is_named_when_the_decoder_is_made(unfit)
 @mistakes(WRONG_SIZES)
 def test_making_a_part_says_what_is_wrong(error, said, wrong, part):
     refuses(part, SIZES | wrong, error, said)
+    assert part(vocabulary_size=EOS + 1, hidden_dim=1).dropout.p == 0  # the least, and without dropout
 
 
 def test_parts_that_do_not_fit():
