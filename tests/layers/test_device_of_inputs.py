@@ -69,8 +69,8 @@ def from_torch():
     return lambda: list(attention.MultiHeadAttention.from_torch(module).parameters())
 
 
-def transformer(positions):
-    module = attention.Transformer(10, WIDTH, H, 2, L, positions, dropout=0.1)
+def transformer(positions, **options):
+    module = attention.Transformer(10, WIDTH, H, 2, L, positions, dropout=0.1, **options)
     return watch(module, ids(B, L, device=META), attn_masks={0: hidden(1, H, L, L)})
 
 
@@ -116,7 +116,7 @@ CASES = {
     "DecoderBlock": lambda: watch(attention.DecoderBlock(WIDTH, H), X, MEMORY, hidden(B, L, S), **CAUSAL),
     "Transformer, learned": lambda: transformer("learned"),
     "Transformer, rotary": lambda: transformer("rotary"),
-    "Transformer, ALiBi": lambda: transformer("alibi"),
+    "Transformer, ALiBi": lambda: transformer("alibi", window=2),
     "next_probabilities": lambda: watch(attention.next_probabilities, points(B, L), top_k=3, top_p=0.5),
     "nadaraya_watson": lambda: watch(attention.nadaraya_watson, points(L, D), points(S, D), points(S), bandwidth=0.1),
     "NadarayaWatson": regression,
