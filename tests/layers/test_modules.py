@@ -590,8 +590,7 @@ WRONG_HEADS = [
 ]
 WRONG_WIDTHS = [
     (TypeError, "query_dim", {"query_dim": 3.0}),
-    (ValueError, "key_dim", {"key_dim": 0}),
-    (ValueError, "hidden_dim", {"hidden_dim": 0}),
+    *[(ValueError, name, {name: 0}) for name in ("query_dim", "key_dim", "hidden_dim")],
     (ValueError, "dropout", {"dropout": math.nan}),
 ]
 WRONG_ORIGINALS = [
