@@ -47,13 +47,16 @@ def check_floating(name: str, tensor: Tensor) -> None:
         raise TypeError(f"{name} must be a floating-point tensor, found {kind(tensor)}")
 
 
+def check_integers(name: str, tensor: Tensor, dtypes: tuple = INTEGERS, wanted: str = "integers") -> None:
+    if not isinstance(tensor, Tensor) or tensor.dtype not in dtypes:
+        raise TypeError(f"{name} must be a tensor of {wanted}, found {kind(tensor)}")
+
+
 def check_matrix(name: str, tensor: Tensor, width: int | None = None) -> None:
     """Raise unless the tensor is (…, length, width), of this width where one is said."""
     check_floating(name, tensor)
-    if tensor.dim() < 2:
-        raise ValueError(f"{name} must have at least two dimensions, (…, length, width), found {tuple(tensor.shape)}")
-    if width is not None and tensor.size(-1) != width:
-        raise ValueError(f"{name} must have the module's width {width}, found {shapes(**{name: tensor})}")
+    if tensor.dim() < 2 or tensor.size(-1) != (width or tensor.size(-1)):
+        raise ValueError(f"{name} must have shape (…, length, {width or 'width'}), found {tuple(tensor.shape)}")
 
 
 def check_query_key(query: Tensor, key: Tensor) -> tuple[int, ...]:
@@ -73,36 +76,11 @@ def check_value(query: Tensor, key: Tensor, value: Tensor) -> None:
     leading(query=query, key=key, value=value)
 
 
-def check_broadcast(name: str, tensor: Tensor, wanted: tuple[int, ...], of: str = "the weights' shape") -> None:
-    if not broadcasts(tensor, wanted):
-        raise ValueError(f"{name} of shape {tuple(tensor.shape)} does not broadcast to {of} {tuple(wanted)}")
-
-
-def check_bias(attn_bias: Tensor, weights_shape: tuple[int, ...]) -> None:
-    check_floating("attn_bias", attn_bias)
-    check_broadcast("attn_bias", attn_bias, weights_shape)
-
-
-def check_positions(name: str, positions: Tensor, rows: tuple[int, ...]) -> None:
-    """Raise unless the positions are numbers for rows (…, L): one for each of the L, or with all dimensions."""
-    if not isinstance(positions, Tensor) or not (positions.is_floating_point() or positions.dtype in INTEGERS):
-        raise TypeError(f"{name} must be a tensor of numbers, found {kind(positions)}")
-    if positions.shape != rows[-1:] and positions.dim() != len(rows):
-        wanted = f"shape {tuple(rows[-1:])}, or all dimensions of {tuple(rows)}"
-        raise ValueError(f"{name} must have {wanted}, found {tuple(positions.shape)}")
-    check_broadcast(name, positions, rows, "the rows' shape")
-
-
-def check_integers(name: str, tensor: Tensor, dtypes: tuple = INTEGERS, wanted: str = "integers") -> None:
-    if not isinstance(tensor, Tensor) or tensor.dtype not in dtypes:
-        raise TypeError(f"{name} must be a tensor of {wanted}, found {kind(tensor)}")
-
-
-def check_ids(name: str, ids: Tensor, count: int, shape: str = "(B, length)") -> None:
-    """Raise unless these are ids of this shape from 0 to ``count`` − 1, of a type that an embedding takes."""
+def check_ids(name: str, ids: Tensor, count: int, dims: int = 2) -> None:
+    """Raise unless these are ids from 0 to ``count`` − 1, at least one, of a type that an embedding takes."""
     check_integers(name, ids, (torch.int32, torch.int64), "int32 or int64")
-    if ids.dim() != len(shape.split()) or not ids.numel():
-        raise ValueError(f"{name} must have shape {shape} with at least one id, found {tuple(ids.shape)}")
+    if ids.dim() != dims or not ids.numel():
+        raise ValueError(f"{name} must have {dims} dimensions and at least one id, found {tuple(ids.shape)}")
     least, most = extremes(ids) or (0, 0)
     if least < 0 or most >= count:
         raise ValueError(f"{name} must hold ids from 0 to {count - 1}, found {least} to {most}")
@@ -128,11 +106,8 @@ def broadcasts(tensor: Tensor, shape: tuple[int, ...]) -> bool:
 
 def leading(**tensors: Tensor) -> tuple[int, ...]:
     """The leading dimensions of the tensors, broadcast with each other."""
-    first, *others = (tensor.shape[:-2] for tensor in tensors.values())
-    if all(other == first for other in others):
-        return first  # as a rule; broadcast_shapes takes its time
     try:
-        return torch.broadcast_shapes(first, *others)
+        return torch.broadcast_shapes(*(tensor.shape[:-2] for tensor in tensors.values()))
     except RuntimeError:
         raise ValueError(f"the leading dimensions do not broadcast, found {shapes(**tensors)}") from None
 

@@ -24,9 +24,6 @@ class FeedForward(nn.Module):
         hidden_dim: width F between the two linear layers; 4E when not given.
         activation: a function of each number: ``nn.functional.gelu``, ``torch.relu``, ….
 
-    Raises:
-        TypeError, ValueError: a count is not an integer, or not positive.
-
     Source: Vaswani et al. (2017), section 3.3.
 
     >>> import torch
@@ -87,9 +84,8 @@ class Block(_Residual):
         attend: likewise.
 
     Raises:
-        TypeError: a count is not an integer, or what makes a layer is not a function.
-        ValueError: ``norm`` is neither of the two, a count is not positive or does not divide the other, or
-            ``dropout`` lies outside 0 … 1.
+        TypeError, ValueError: as :class:`attention.MultiHeadAttention`; also if what makes a layer is not a function,
+            or ``norm`` is neither of the two.
 
     Source: Vaswani et al. (2017), section 3.1, for post-norm; Radford et al. (2019), section 2.3, for pre-norm.
 
@@ -145,13 +141,13 @@ class Block(_Residual):
 
         Args:
             x: (B, L, E), to which the block adds.
-            attn_mask: bool, True = may attend, (L, S), (B, 1 or L, S) or (B, 1 or H, 1 or L, S). A head whose mask
-                is all False adds nothing; one whose mask shows a single key to each query attends to that key.
+            attn_mask: as in :class:`attention.MultiHeadAttention`, and so are all that follow. A head whose mask is
+                all False adds nothing; one whose mask shows a single key to each query attends to that key.
             is_causal: also hide the keys after the query's own position.
             need_weights: also return the weights.
             attn_bias: added to the scaled scores, broadcast to (B, H, L, S).
             key_mask: bool (B, S), True = may attend: hides padding.
-            cache: what the block keeps of earlier tokens, as in :class:`attention.MultiHeadAttention`.
+            cache: what the block keeps of earlier tokens.
             positions: where the tokens stand, (L,) or (B, L), for a block with ``process_heads``.
 
         Returns:
@@ -240,9 +236,9 @@ class DecoderBlock(_Residual):
         Args:
             x: (B, L, E).
             memory: (B, S, E).
-            memory_mask: which token may attend to which row of the memory, as ``attn_mask`` of
-                :class:`attention.MultiHeadAttention`; a :func:`attention.padding_mask`, for instance.
-            attn_mask: which token may attend to which, likewise.
+            memory_mask: bool, which token may attend to which row of the memory, as in
+                :class:`attention.MultiHeadAttention`.
+            attn_mask: bool, which token may attend to which, likewise.
             is_causal: also hide the tokens after the query's own position.
             need_weights: also return the weights on the memory.
             key_mask: bool (B, L), True = may attend: hides padding among the tokens.

@@ -25,6 +25,7 @@ class KeyValueCache:
 
     def __init__(self) -> None:
         self._kept: tuple[Tensor, Tensor] | None = None  # keys and values, with room for more rows
+        self._kind: tuple | None = None  # of both, what stays when there are more rows
         self._length = 0
 
     def __len__(self) -> int:
@@ -35,7 +36,7 @@ class KeyValueCache:
         fork = KeyValueCache()
         if self._kept is not None:
             fork._kept = tuple(each.narrow(-2, 0, self._length).clone() for each in self._kept)
-            fork._length = self._length
+            fork._kind, fork._length = self._kind, self._length
         return fork
 
     def update(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
@@ -54,12 +55,13 @@ class KeyValueCache:
         """
         if key.shape[:-1] != value.shape[:-1]:
             raise ValueError(f"value must have one row for each key, found {shapes(key=key, value=value)}")
+        kind = *key.shape[:-2], key.size(-1), value.size(-1), key.dtype, value.dtype
         if self._kept is None:
-            self._kept = key.narrow(-2, 0, 0), value.narrow(-2, 0, 0)
-        kept_key, kept_value = self._kept
-        if _kind(key, value) != _kind(kept_key, kept_value):
-            found = f"kept {_kind(kept_key, kept_value)}, new {_kind(key, value)}"
+            self._kept, self._kind = (key.narrow(-2, 0, 0), value.narrow(-2, 0, 0)), kind
+        if kind != self._kind:
+            found = f"kept {self._kind}, new {kind}"
             raise ValueError(f"a cache is for one text, or one batch: make another for this one, found {found}")
+        kept_key, kept_value = self._kept
         start = self._length
         self._length = stop = start + key.size(-2)
         if torch.is_grad_enabled():  # what a backward pass may need is never written to
@@ -69,10 +71,8 @@ class KeyValueCache:
             )
             return self._kept
         if stop > kept_key.size(-2):
-            self._kept = kept_key, kept_value = (
-                _with_room(kept_key, start, 2 * stop),
-                _with_room(kept_value, start, 2 * stop),
-            )
+            self._kept = [_with_room(each, start, 2 * stop) for each in self._kept]
+            kept_key, kept_value = self._kept
         kept_key.narrow(-2, start, stop - start).copy_(key)
         kept_value.narrow(-2, start, stop - start).copy_(value)
         return kept_key.narrow(-2, 0, stop), kept_value.narrow(-2, 0, stop)
@@ -83,8 +83,3 @@ def _with_room(kept: Tensor, length: int, room: int) -> Tensor:
     larger = kept.new_empty(*kept.shape[:-2], room, kept.size(-1))
     larger[..., :length, :] = kept[..., :length, :]
     return larger
-
-
-def _kind(key: Tensor, value: Tensor) -> tuple:
-    """What stays when there are more rows: (B, H), and the widths and dtypes of both."""
-    return *key.shape[:-2], key.size(-1), value.size(-1), key.dtype, value.dtype

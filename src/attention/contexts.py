@@ -37,9 +37,6 @@ class DotProductAttention(nn.Module):
     Args:
         dropout: probability of dropping a weight in training.
 
-    Raises:
-        ValueError: ``dropout`` lies outside 0 … 1.
-
     Source: Luong et al. (2015), section 3.1 (*dot*); Vaswani et al. (2017), equation 1.
 
     >>> output, weights = DotProductAttention()(torch.randn(2, 5), torch.randn(7, 5), torch.randn(7, 6))
@@ -55,20 +52,16 @@ class DotProductAttention(nn.Module):
     def forward(
         self, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Average the values by how well their keys match each query.
+        """Average the values by how well their keys match each query, as :func:`scaled_dot_product_attention` does.
 
         Args:
             query: (…, L, D).
-            key: (…, S, D), with leading dimensions that broadcast with the query's.
+            key: (…, S, D).
             value: (…, S, Dv).
-            attn_mask: bool, True = may attend, broadcastable to (…, L, S), with all of its dimensions or at most two.
+            attn_mask: as in :func:`attention_weights`.
 
         Returns:
-            output (…, L, Dv), and weights (…, L, S) from before dropout. A query that may attend to nothing has
-            zeros for both.
-
-        Raises:
-            TypeError, ValueError: as :func:`attention_weights`; also if the value does not have one row for each key.
+            output (…, L, Dv), and weights (…, L, S) from before dropout.
         """
         weights = attention_weights(query, key, attn_mask)
         check_value(query, key, value)
@@ -95,8 +88,8 @@ class LastState(nn.Module):
         weights_shape = check_query_key(query, key)
         check_value(query, key, value)
         visible = torch.ones(weights_shape, dtype=query.dtype, device=query.device)
+        check_mask("attn_mask", attn_mask, weights_shape)
         if attn_mask is not None:
-            check_mask("attn_mask", attn_mask, weights_shape)
             visible = visible * attn_mask
         weights = visible * (visible.flip(-1).cumsum(-1).flip(-1) == 1)  # 1 where none behind it is visible
         return weights @ value, weights

@@ -11,17 +11,9 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from attention.arguments import (
-    check_bias,
-    check_count,
-    check_flags,
-    check_query_key,
-    check_value,
-    leading,
-    shapes,
-)
+from attention.arguments import check_count, check_flags, check_query_key, check_value, leading, shapes
 from attention.functional import at_least_float32, clamped, without_autocast
-from attention.masks import check_mask, with_keys
+from attention.masks import check_bias, check_mask, with_keys
 
 
 class Partial(NamedTuple):
@@ -50,10 +42,6 @@ def merge(one: Partial, other: Partial) -> Partial:
     """What two sets of keys answer together, from what each answers: in any order, in any grouping.
 
     Each sum was taken with its own largest score; both are rescaled to the larger of the two.
-
-    Args:
-        one: of some keys.
-        other: of other keys, for the same queries.
 
     Raises:
         ValueError: they are not for the same queries, or of another width.
@@ -108,11 +96,11 @@ def streaming_attention(
         query: (…, L, D).
         key: (…, S, D).
         value: (…, S, Dv).
-        attn_mask: bool, True = may attend, as in :func:`attention.attention_weights`.
+        attn_mask: bool, True = may attend, as in :func:`attention.attention_weights`, and so are all that follow.
         is_causal: also hide the keys after the query's own position; blocks that are hidden from a query are skipped.
-        scale: factor on the scores; 1/√D when not given.
-        attn_bias: numbers that are added to the scaled scores, as there.
-        key_mask: bool (B, S), True = may attend, as there.
+        scale: factor on the scores.
+        attn_bias: numbers that are added to the scaled scores.
+        key_mask: bool (B, S), True = may attend.
         block_size: how many keys are read at a time.
 
     Returns:
@@ -132,10 +120,8 @@ def streaming_attention(
     check_value(query, key, value)
     check_flags(is_causal=is_causal)
     check_count("block_size", block_size, least=1)
-    if attn_mask is not None:
-        check_mask("attn_mask", attn_mask, weights_shape)
-    if attn_bias is not None:
-        check_bias(attn_bias, weights_shape)
+    check_mask("attn_mask", attn_mask, weights_shape)
+    check_bias(attn_bias, weights_shape)
     mask = with_keys(attn_mask, key_mask, weights_shape)
     scale = 1 / math.sqrt(max(query.size(-1), 1)) if scale is None else scale
     batch, dtype = leading(query=query, key=key, value=value), at_least_float32(query)
@@ -150,7 +136,16 @@ class _Streaming(torch.autograd.Function):
 
     @staticmethod
     def forward(query, key, value, bias, mask, is_causal, block_size):
-        found = stream(query, key, value, bias, mask, is_causal, block_size)
+        asked = query.shape[:-1]  # (…, L)
+        nothing = query.new_zeros(*asked, value.size(-1))
+        found = Partial(query.new_full(asked, -math.inf), query.new_zeros(asked), nothing)
+        for rows, keys in _blocks(query, key, is_causal, block_size):
+            scores = _scores(query, key, bias, mask, is_causal, rows, keys)
+            block = partial(scores, value[..., keys, :])
+            del scores  # before the next ones are made
+            before = Partial(found.largest[..., rows], found.total[..., rows], found.mixture[..., rows, :])
+            for part, new in zip(before, merge(before, block), strict=True):
+                part.copy_(new)
         return found.answer(), found.log_total()
 
     @staticmethod
@@ -162,10 +157,24 @@ class _Streaming(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx, gradient, _):
+        """The gradients of queries, keys, values and bias, with each block's weights computed anew."""
         query, key, value, bias, mask, output, log_total = ctx.saved_tensors
-        bias_too = bias is not None and ctx.needs_input_grad[3]
-        kept = query, key, value, bias, mask, ctx.is_causal, ctx.block_size
-        return *stream_backward(gradient, output, log_total, *kept, bias_too=bias_too), None, None, None
+        # Made of the output, which is mapped over wherever any of them is:
+        of_query, of_key, of_value = (output.new_zeros(each.shape) for each in (query, key, value))
+        of_bias = output.new_zeros(bias.shape) if ctx.needs_input_grad[3] else None
+        drift = (gradient * output).sum(-1, keepdim=True)  # what a row's scores have in common: Σ weight · reaction
+        for rows, keys in _blocks(query, key, ctx.is_causal, ctx.block_size):
+            scores = _scores(query, key, bias, mask, ctx.is_causal, rows, keys)
+            weights = _shrink(scores, log_total[..., rows, None])  # (…, L, block)
+            reaction = gradient[..., rows, :] @ value[..., keys, :].mT
+            of_scores = weights * (reaction - drift[..., rows, :])
+            of_value[..., keys, :] += weights.mT @ gradient[..., rows, :]
+            of_query[..., rows, :] += of_scores @ key[..., keys, :]
+            of_key[..., keys, :] += of_scores.mT @ query[..., rows, :]
+            if of_bias is not None:
+                place = _block(of_bias, rows, keys)
+                place += of_scores.sum_to_size(place.shape)
+        return of_query, of_key, of_value, of_bias, None, None, None
 
     @staticmethod
     def vmap(info, in_dims, query, key, value, bias, mask, is_causal, block_size):
@@ -178,49 +187,6 @@ class _Streaming(torch.autograd.Function):
                 tensor = tensor.expand(info.batch_size, *tensor.shape[1:])
             tensors.append(tensor)
         return _Streaming.apply(*tensors, is_causal, block_size), (0, 0)
-
-
-def stream(query, key, value, bias=None, mask=None, is_causal=False, block_size=64) -> Partial:
-    """What all keys answer, block after block, for queries that are scaled already; without a gradient."""
-    asked = query.shape[:-1]  # (…, L)
-    zeros = query.new_zeros(*asked, value.size(-1))
-    found = Partial(query.new_full(asked, -math.inf), query.new_zeros(asked), zeros)
-    for rows, keys in _blocks(query, key, is_causal, block_size):
-        scores = _scores(query, key, bias, mask, is_causal, rows, keys)
-        _merge_into(found, rows, partial(scores, value[..., keys, :]))
-        del scores  # before the next ones are made
-    return found
-
-
-def _merge_into(found: Partial, rows: slice, block: Partial) -> None:
-    before = Partial(found.largest[..., rows], found.total[..., rows], found.mixture[..., rows, :])
-    for part, new in zip(before, merge(before, block), strict=True):
-        part.copy_(new)
-
-
-def stream_backward(
-    gradient, output, log_total, query, key, value, bias=None, mask=None, is_causal=False, block_size=64, *, bias_too
-) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-    """The gradients of queries, keys, values and bias, with each block's weights computed anew.
-
-    ``log_total`` and ``output`` are those of all keys, of which these may be a part.
-    """
-    # Made of the output, which is mapped over wherever any of them is:
-    of_query, of_key, of_value = (output.new_zeros(each.shape) for each in (query, key, value))
-    of_bias = output.new_zeros(bias.shape) if bias_too else None
-    drift = (gradient * output).sum(-1, keepdim=True)  # what a row's scores have in common: Σ weight · reaction
-    for rows, keys in _blocks(query, key, is_causal, block_size):
-        scores = _scores(query, key, bias, mask, is_causal, rows, keys)
-        weights = _shrink(scores, log_total[..., rows, None])  # (…, L, block)
-        reaction = gradient[..., rows, :] @ value[..., keys, :].mT
-        of_scores = weights * (reaction - drift[..., rows, :])
-        of_value[..., keys, :] += weights.mT @ gradient[..., rows, :]
-        of_query[..., rows, :] += of_scores @ key[..., keys, :]
-        of_key[..., keys, :] += of_scores.mT @ query[..., rows, :]
-        if of_bias is not None:
-            place = _block(of_bias, rows, keys)
-            place += of_scores.sum_to_size(place.shape)
-    return of_query, of_key, of_value, of_bias
 
 
 def _blocks(query: Tensor, key: Tensor, is_causal: bool, block_size: int) -> Iterator[tuple[slice, slice]]:

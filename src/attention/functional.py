@@ -10,15 +10,8 @@ import math
 import torch
 from torch import Tensor, nn
 
-from attention.arguments import (
-    check_bias,
-    check_flags,
-    check_floating,
-    check_probability,
-    check_query_key,
-    check_value,
-)
-from attention.masks import check_mask, with_causal, with_keys
+from attention.arguments import check_flags, check_floating, check_probability, check_query_key, check_value
+from attention.masks import check_bias, check_mask, with_causal, with_keys
 
 
 def masked_softmax(scores: Tensor, mask: Tensor | None = None, dim: int = -1) -> Tensor:
@@ -77,10 +70,8 @@ def attention_weights(
     """
     weights_shape = check_query_key(query, key)
     check_flags(is_causal=is_causal)
-    if attn_mask is not None:
-        check_mask("attn_mask", attn_mask, weights_shape)
-    if attn_bias is not None:
-        check_bias(attn_bias, weights_shape)
+    check_mask("attn_mask", attn_mask, weights_shape)
+    check_bias(attn_bias, weights_shape)
     mask = with_keys(attn_mask, key_mask, weights_shape)
     return weights_of(query, key, mask, attn_bias, is_causal=is_causal, scale=scale)
 
@@ -109,10 +100,10 @@ def scaled_dot_product_attention(
         value: (…, S, Dv), one row for each key.
         attn_mask: as in :func:`attention_weights`.
         dropout_p: probability of dropping a weight; applied whenever it is not 0, so pass 0 to evaluate.
-        is_causal: as there.
-        scale: as there.
+        is_causal: as there, and so are ``scale`` and ``key_mask``.
+        scale: factor on the scores.
         attn_bias: as there; PyTorch's function takes it as a floating-point ``attn_mask``.
-        key_mask: as there.
+        key_mask: bool (B, S).
 
     Source: Vaswani et al. (2017), equation 1.
 
@@ -191,30 +182,16 @@ def _hide_the_future(scores: Tensor) -> None:
 
 
 def plain_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    mask: Tensor | None,
-    bias: Tensor | None,
-    *,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, bias: Tensor | None, dropout: float, is_causal: bool
 ) -> tuple[Tensor, Tensor]:
     """What each head finds (B, H, L, D), and with which weights (B, H, L, S)."""
     weights = weights_of(query, key, mask, bias, is_causal=is_causal)
-    dropped = nn.functional.dropout(weights, dropout_p) if dropout_p else weights
+    dropped = nn.functional.dropout(weights, dropout) if dropout else weights
     return dropped @ value, weights
 
 
 def fused_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    mask: Tensor | None,
-    bias: Tensor | None,
-    *,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, bias: Tensor | None, dropout: float, is_causal: bool
 ) -> tuple[Tensor, None]:
     """The same without the weights, by PyTorch's kernel: of a mask and ``is_causal`` it takes one.
 
@@ -225,12 +202,12 @@ def fused_attention(
     kernel = nn.functional.scaled_dot_product_attention
     shown = where_shown(mask, bias)
     if shown is None:
-        return kernel(query, key, value, None, dropout_p, is_causal), None
+        return kernel(query, key, value, None, dropout, is_causal), None
     is_blind = ~shown.any(-1, keepdim=True)
     if bias is None:
-        return kernel(query, key, value, shown | is_blind, dropout_p).masked_fill(is_blind, 0.0), None
+        return kernel(query, key, value, shown | is_blind, dropout).masked_fill(is_blind, 0.0), None
     dtype = at_least_float32(query)
     added = clamped(bias, dtype).masked_fill(~shown, -math.inf).masked_fill(is_blind, 0.0)
     with without_autocast(query):
-        output = kernel(query.to(dtype), key.to(dtype), value.to(dtype), torch.atleast_2d(added), dropout_p)
+        output = kernel(query.to(dtype), key.to(dtype), value.to(dtype), torch.atleast_2d(added), dropout)
     return output.masked_fill(is_blind, 0.0).to(value.dtype), None

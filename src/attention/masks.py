@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from attention.arguments import broadcasts, check_broadcast, check_count, check_integers, extremes, kind
+from attention.arguments import broadcasts, check_count, check_floating, check_integers, extremes, kind
 
 
 def causal_mask(length: int, key_length: int | None = None, *, offset: int = 0, device=None) -> Tensor:
@@ -49,8 +49,8 @@ def padding_mask(lengths: Tensor, length: int) -> Tensor:
 
     Raises:
         TypeError: ``lengths`` is not an integer tensor.
-        ValueError: ``lengths`` has another shape, or a length outside 0 … S. While the function is compiled or mapped
-            over, the lengths are not looked at: above S counts as S there, and below 0 as 0.
+        ValueError: ``lengths`` has another shape, or a length outside 0 … S, which is not looked for while the
+            function is compiled or mapped over: there it counts as the nearest of these.
 
     >>> padding_mask(torch.tensor([1, 3]), 3).int().tolist()
     [[[1, 0, 0]], [[1, 1, 1]]]
@@ -88,13 +88,15 @@ def window_mask(length: int, window: int, key_length: int | None = None, *, offs
     return causal_mask(length, key_length, offset=offset, device=device).triu(1 + offset - window)
 
 
-def check_mask(name: str, mask: Tensor, weights_shape: tuple[int, ...]) -> None:
+def check_mask(name: str, mask: Tensor | None, weights_shape: tuple[int, ...]) -> None:
     """Raise unless ``mask`` is a boolean tensor that broadcasts to weights of ``weights_shape``, and in one sense only.
 
     Broadcasting aligns dimensions from the right, so a batch's mask (B, 1, S) would meet the heads of weights
     (B, H, L, S), silently where B = H. So a mask has at most two dimensions, or all of the weights', or only ones
     before its last two.
     """
+    if mask is None:
+        return
     check_boolean(name, mask)
     found, wanted = tuple(mask.shape), tuple(weights_shape)
     if len(found) < len(wanted) and any(size != 1 for size in found[:-2]):
@@ -103,6 +105,18 @@ def check_mask(name: str, mask: Tensor, weights_shape: tuple[int, ...]) -> None:
             f"pass {name}.unsqueeze(1) for one mask per batch row, {name}.unsqueeze(0) for one per head"
         )
     check_broadcast(name, mask, wanted)
+
+
+def check_bias(attn_bias: Tensor | None, weights_shape: tuple[int, ...]) -> None:
+    if attn_bias is not None:
+        check_floating("attn_bias", attn_bias)
+        check_broadcast("attn_bias", attn_bias, weights_shape)
+
+
+def check_broadcast(name: str, tensor: Tensor, wanted: tuple[int, ...]) -> None:
+    if not broadcasts(tensor, wanted):
+        found = tuple(tensor.shape)
+        raise ValueError(f"{name} of shape {found} does not broadcast to the weights' shape {tuple(wanted)}")
 
 
 def check_boolean(name: str, mask: Tensor) -> None:

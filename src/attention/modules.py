@@ -4,25 +4,16 @@ Dimensions: B batch, H heads, L queries, S keys, E width, D = E / H width of a h
 """
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 
-from attention.arguments import (
-    check_bias,
-    check_count,
-    check_flags,
-    check_matrix,
-    check_positions,
-    check_probability,
-    check_value,
-    shapes,
-)
+from attention.arguments import check_count, check_flags, check_matrix, check_probability, check_value, shapes
 from attention.cache import KeyValueCache
 from attention.functional import fused_attention, masked_softmax, plain_attention
-from attention.masks import check_mask, of_heads, with_causal, with_keys
+from attention.masks import check_bias, check_mask, of_heads, with_causal, with_keys
+from attention.positions import check_positions
 
 ProcessHeads = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 Attend = Callable[[Tensor, Tensor, Tensor, Tensor | None, Tensor | None], tuple[Tensor, Tensor | None]]
@@ -50,9 +41,8 @@ class MultiHeadAttention(nn.Module):
             the output (B, H, L, D), and the weights (B, H, L, S) or None. ``dropout`` is its own matter.
 
     Raises:
-        TypeError: a count is not an integer, or ``process_heads`` or ``attend`` is not a function.
-        ValueError: a count is not positive, E is not a multiple of H or H of the keys' heads, or ``dropout`` lies
-            outside 0 … 1.
+        TypeError, ValueError: a count is not a positive integer, E is not a multiple of H or H of the keys' heads,
+            ``dropout`` lies outside 0 … 1, or ``process_heads`` or ``attend`` is not a function.
 
     Source: Vaswani et al. (2017), section 3.2.2; Ainslie et al. (2023), section 2.2, for groups.
 
@@ -88,9 +78,8 @@ class MultiHeadAttention(nn.Module):
         for name, function in (("process_heads", process_heads), ("attend", attend)):
             if function is not None and not callable(function):
                 raise TypeError(f"{name} must be a function, found {function!r}")
-        self.embed_dim = embed_dim
+        self.embed_dim, self.head_dim = embed_dim, embed_dim // num_heads
         self.num_heads, self.num_key_value_heads = num_heads, num_key_value_heads
-        self.head_dim = embed_dim // num_heads
         self.dropout = dropout
         self.process_heads, self.kernel = process_heads, attend
         key_dim = self.head_dim * num_key_value_heads
@@ -133,9 +122,8 @@ class MultiHeadAttention(nn.Module):
             is_causal: also hide the keys after the query's own position: aligned at the top left, and with a cache
                 after all kept keys, so that each new query sees these, and the new ones up to its own.
             need_weights: also return the weights.
-            attn_bias: numbers that are added to the scaled scores, of a shape that broadcasts to (B, H, L, S), such as
-                the (H, L, S) of :func:`attention.alibi_bias`; −∞ hides a key.
-                Three dimensions are heads here, unlike those of ``attn_mask``: one bias per batch row is (B, 1, L, S).
+            attn_bias: numbers that are added to the scaled scores, broadcast to (B, H, L, S), as the (H, L, S) of
+                :func:`attention.alibi_bias`; −∞ hides a key. One bias per batch row is (B, 1, L, S).
             key_mask: bool (B, S), True = may attend: hides padding from all of a sequence's queries.
             cache: to which these keys and values are added, and with them all that it keeps are attended to. S counts
                 all of them in masks, bias and weights.
@@ -149,9 +137,9 @@ class MultiHeadAttention(nn.Module):
             autocast's where that is on; the scores are computed in float32 or better.
 
         Raises:
-            TypeError: an input or bias that is not floating-point, a mask that is not boolean, positions that are not
-                numbers, or ``is_causal`` or ``need_weights`` neither True nor False.
-            ValueError: shapes that do not fit, or positions for a layer without ``process_heads``.
+            TypeError: an input or bias is not floating-point, a mask not boolean, positions not numbers, a flag neither
+                True nor False.
+            ValueError: shapes do not fit, or positions are given to a layer without ``process_heads``.
         """
         self._check_inputs(query, key, value)
         check_flags(is_causal=is_causal, need_weights=need_weights)
@@ -160,10 +148,9 @@ class MultiHeadAttention(nn.Module):
         B, L, new = query.size(0), query.size(1), key.size(1)
         S = kept + new
         mask = self._check_masks(attn_mask, attn_bias, key_mask, (B, H, L, S))
-        if kept and kept + 1 >= S:
-            is_causal = False  # a last query alone sees all that there is
-        in_kernel = is_causal and not kept and self.kernel is None and mask is None and attn_bias is None
-        if is_causal and not in_kernel:
+        hides_some = is_causal and not (kept and new <= 1)  # a last query alone sees all that there is
+        in_kernel = hides_some and not kept and self.kernel is None and mask is None and attn_bias is None
+        if hides_some and not in_kernel:
             mask = with_causal(mask, (L, S), kept, device=query.device)
         places = self._positions("query_positions", query_positions, query, kept)
         key_places = self._positions("key_positions", key_positions, key, kept)
@@ -179,9 +166,8 @@ class MultiHeadAttention(nn.Module):
         if self.kernel is not None:
             heads, weights = self._attend(q, k, v, mask, attn_bias, need_weights)
         else:
-            attend = plain_attention if need_weights else fused_attention
-            dropout_p = self.dropout if self.training else 0.0
-            heads, weights = attend(q, k, v, mask, attn_bias, dropout_p=dropout_p, is_causal=in_kernel)
+            kernel = plain_attention if need_weights else fused_attention
+            heads, weights = kernel(q, k, v, mask, attn_bias, self.dropout if self.training else 0.0, in_kernel)
         output = self.out_proj(heads.transpose(1, 2).flatten(2))  # (B, L, E)
         return output, weights if need_weights else None
 
@@ -204,11 +190,19 @@ class MultiHeadAttention(nn.Module):
         >>> torch.allclose(ours(tokens, tokens, tokens)[0], theirs(tokens, tokens, tokens)[0], atol=1e-6)
         True
         """
-        parameters = read_torch(module)
-        with made_like(module.out_proj.weight):
+        _check_torch(module)
+        like = module.out_proj.weight
+        with torch.random.fork_rng([like.device] if like.is_cuda else []), like.device:  # what is drawn here is lost
             ours = cls(module.embed_dim, module.num_heads, module.dropout, module.in_proj_bias is not None)
-        for name, (source, is_trained) in parameters.items():
-            ours.get_parameter(name).requires_grad_(is_trained).copy_(source)
+        if like.dtype != torch.get_default_dtype():
+            ours.to(like.dtype)
+        ours.out_proj.load_state_dict(module.out_proj.state_dict())
+        for name, mine in ours.out_proj.named_parameters():
+            mine.requires_grad_(module.out_proj.get_parameter(name).requires_grad)
+        for kind, stacked in (("weight", module.in_proj_weight), ("bias", module.in_proj_bias)):
+            if stacked is not None:
+                for layer, part in zip((ours.q_proj, ours.k_proj, ours.v_proj), stacked.chunk(3), strict=True):
+                    layer.get_parameter(kind).requires_grad_(stacked.requires_grad).copy_(part)  # (E, …) of (3E, …)
         return ours.train(module.training)
 
     def _check_inputs(self, query: Tensor, key: Tensor, value: Tensor) -> None:
@@ -223,14 +217,13 @@ class MultiHeadAttention(nn.Module):
 
     def _check_masks(self, attn_mask, attn_bias, key_mask, weights_shape: tuple[int, ...]) -> Tensor | None:
         """Raise unless each fits the weights in one sense only; return one mask of both."""
-        if attn_bias is not None:
-            check_bias(attn_bias, weights_shape)
-            B, H = weights_shape[:2]
-            if attn_bias.dim() == 3 and not torch.compiler.is_compiling() and attn_bias.size(0) == B == H > 1:
-                raise ValueError(
-                    f"attn_bias of shape {tuple(attn_bias.shape)} may be one per batch row or one per head here: "
-                    "pass attn_bias.unsqueeze(1) or attn_bias.unsqueeze(0)"
-                )
+        check_bias(attn_bias, weights_shape)
+        has_three = attn_bias is not None and attn_bias.dim() == 3 and not torch.compiler.is_compiling()
+        if has_three and attn_bias.size(0) == weights_shape[0] == weights_shape[1] > 1:
+            raise ValueError(
+                f"attn_bias of shape {tuple(attn_bias.shape)} may be one per batch row or one per head here: "
+                "pass attn_bias.unsqueeze(1) or attn_bias.unsqueeze(0)"
+            )
         return with_keys(of_heads(attn_mask, weights_shape), key_mask, weights_shape)
 
     def _process(self, q: Tensor, k: Tensor, places: Tensor, key_places: Tensor) -> tuple[Tensor, Tensor]:
@@ -284,8 +277,7 @@ class AdditiveAttention(nn.Module):
         dropout: probability of dropping a weight in training.
 
     Raises:
-        TypeError: a width is not an integer.
-        ValueError: a width is not positive, or ``dropout`` lies outside 0 … 1.
+        TypeError, ValueError: a width is not a positive integer, or ``dropout`` lies outside 0 … 1.
 
     Source: Bahdanau et al. (2015), appendix A.1.2.
 
@@ -307,17 +299,7 @@ class AdditiveAttention(nn.Module):
         self.w_v = nn.Linear(hidden_dim, 1, bias=False)
 
     def project_keys(self, key: Tensor) -> Tensor:
-        """Compute the part of :meth:`forward` that depends on the keys alone: ``W_k(key)``.
-
-        Args:
-            key: (…, S, key_dim).
-
-        Returns:
-            (…, S, hidden_dim), for ``projected_key`` of each call with these keys.
-
-        Raises:
-            TypeError, ValueError: as :meth:`forward`.
-        """
+        """What depends on the keys alone, ``W_k(key)``: (…, S, key_dim) → (…, S, hidden_dim), as ``projected_key``."""
         check_matrix("key", key, self.W_k.in_features)
         return self.W_k(key)
 
@@ -337,10 +319,9 @@ class AdditiveAttention(nn.Module):
             query: (…, L, query_dim).
             key: (…, S, key_dim), with leading dimensions that broadcast with the query's.
             value: (…, S, Dv).
-            attn_mask: bool, True = may attend, broadcastable to (…, L, S), with all of its dimensions or at most two.
-            key_mask: bool (B, S), True = may attend, of weights with a batch, (B, …, L, S).
-            projected_key: what :meth:`project_keys` returns for ``key``, (…, S, hidden_dim). It does not depend on the
-                query, so for many calls with the same keys it is computed once.
+            attn_mask: bool, True = may attend, as in :func:`attention.attention_weights`.
+            key_mask: bool (B, S), True = may attend, likewise.
+            projected_key: what :meth:`project_keys` returns for ``key``, to be computed once for many calls.
 
         Returns:
             output (…, L, Dv), and weights (…, L, S) from before dropout. A query that may attend to nothing has
@@ -360,33 +341,9 @@ class AdditiveAttention(nn.Module):
             raise ValueError(f"projected_key must have one row for each key, found {found}")
         hidden = torch.tanh(self.W_q(query).unsqueeze(-2) + projected_key.unsqueeze(-3))  # (…, L, S, hidden_dim)
         scores = self.w_v(hidden).squeeze(-1)  # (…, L, S)
-        if attn_mask is not None:
-            check_mask("attn_mask", attn_mask, scores.shape)
+        check_mask("attn_mask", attn_mask, scores.shape)
         weights = masked_softmax(scores, with_keys(attn_mask, key_mask, scores.shape))
         return nn.functional.dropout(weights, self.dropout, self.training) @ value, weights
-
-
-@contextmanager
-def made_like(tensor: Tensor) -> Iterator[None]:
-    """What is made inside has the tensor's device and dtype, and what is drawn does not change what is drawn later."""
-    before = torch.get_default_dtype()
-    with torch.random.fork_rng([tensor.device] if tensor.is_cuda else []), tensor.device:
-        torch.set_default_dtype(tensor.dtype)
-        try:
-            yield
-        finally:
-            torch.set_default_dtype(before)
-
-
-def read_torch(module: nn.MultiheadAttention) -> dict[str, tuple[Tensor, bool]]:
-    """The parameters of PyTorch's module under the names that ours has for them, and whether they are trained."""
-    _check_torch(module)
-    named = {f"out_proj.{kind}": (each, each.requires_grad) for kind, each in module.out_proj.named_parameters()}
-    for kind, stacked in (("weight", module.in_proj_weight), ("bias", module.in_proj_bias)):
-        if stacked is not None:
-            for name, part in zip("qkv", stacked.chunk(3), strict=True):  # (3E, …) → three times (E, …)
-                named[f"{name}_proj.{kind}"] = part, stacked.requires_grad
-    return named
 
 
 def _check_torch(module: nn.MultiheadAttention) -> None:

@@ -8,14 +8,7 @@ import math
 import torch
 from torch import Tensor
 
-from attention.arguments import (
-    check_choice,
-    check_count,
-    check_matrix,
-    check_positions,
-    check_positive,
-    shapes,
-)
+from attention.arguments import broadcasts, check_choice, check_count, check_matrix, check_positive, kind, shapes
 
 LAYOUTS = ("halves", "interleaved")
 
@@ -37,8 +30,7 @@ def sinusoidal_positions(length: int, dim: int, *, base: float = 10000.0, device
         (L, E).
 
     Raises:
-        TypeError: a count is not an integer.
-        ValueError: a count is negative, ``dim`` is not even, or ``base`` is not positive.
+        TypeError, ValueError: a count is no integer of at least 0, ``dim`` is not even, or ``base`` not positive.
 
     Source: Vaswani et al. (2017), section 3.5.
 
@@ -77,8 +69,8 @@ def rotate(x: Tensor, positions: Tensor | None = None, *, base: float = 10000.0,
         (…, L, D), of x's dtype; each row is as long as before.
 
     Raises:
-        TypeError: x is not a floating-point tensor, or the positions are not a tensor of numbers.
-        ValueError: D is not even, the positions do not fit x, ``base`` is not positive, or there is no such layout.
+        TypeError, ValueError: x is not floating-point, D is not even, the positions are no numbers or do not fit x,
+            ``base`` is not positive, or there is no such layout.
 
     Source: Su et al. (2021), section 3.2, which has the pairs interleaved.
 
@@ -118,23 +110,10 @@ def rotate_heads(
     base: float = 10000.0,
     layout: str = "halves",
 ) -> tuple[Tensor, Tensor]:
-    """Turn queries and keys by their positions: :func:`rotate` as the ``process_heads`` of a layer.
+    """Turn queries (…, L, D) and keys (…, S, D) by their positions: :func:`rotate` as the ``process_heads`` of a layer.
 
-    With another base or layout it is ``partial(rotate_heads, base=500_000.0)``.
-
-    Args:
-        query: (…, L, D).
-        key: (…, S, D).
-        query_positions: as in :func:`rotate`.
-        key_positions: likewise.
-        base: likewise.
-        layout: likewise.
-
-    Returns:
-        both, turned.
-
-    Raises:
-        TypeError, ValueError: as :func:`rotate`.
+    Positions, base, layout and errors are those of :func:`rotate`. With another base it is ``partial(rotate_heads,
+    base=500_000.0)``.
 
     >>> from attention import MultiHeadAttention
     >>> attend, tokens = MultiHeadAttention(8, 2, process_heads=rotate_heads), torch.randn(1, 5, 8)
@@ -154,15 +133,12 @@ def alibi_slopes(num_heads: int, *, device=None, dtype=None) -> Tensor:
     followed by every other one of twice that power's.
 
     Args:
-        num_heads: number of heads H.
+        num_heads: number of heads H, at least 1.
         device: where to make them.
         dtype: a floating-point type; PyTorch's default when not given.
 
     Returns:
         (H,).
-
-    Raises:
-        TypeError, ValueError: the count is not an integer, or below 1.
 
     Source: Press et al. (2022), section 3; for other numbers their published code.
 
@@ -198,8 +174,7 @@ def alibi_bias(
         causal mask as well.
 
     Raises:
-        TypeError: a count is not an integer.
-        ValueError: a count is too small.
+        TypeError, ValueError: a count is not an integer, or too small.
 
     Source: Press et al. (2022), section 3.
 
@@ -216,6 +191,15 @@ def alibi_bias(
     query, key = torch.arange(length, device=device), torch.arange(key_length, device=device)
     distance = (query[:, None] + offset - key).abs()  # (L, S)
     return slopes[:, None, None] * -distance
+
+
+def check_positions(name: str, positions: Tensor, rows: tuple[int, ...]) -> None:
+    """Raise unless the positions are numbers for rows (…, L): one for each of the L, or with all dimensions."""
+    if not isinstance(positions, Tensor) or positions.dtype == torch.bool:
+        raise TypeError(f"{name} must be a tensor of numbers, found {kind(positions)}")
+    if positions.shape != rows[-1:] and (positions.dim() != len(rows) or not broadcasts(positions, rows)):
+        wanted = f"{tuple(rows[-1:])}, or all dimensions of {tuple(rows)}"
+        raise ValueError(f"{name} must have shape {wanted}, found {tuple(positions.shape)}")
 
 
 def _angles(positions: Tensor, dim: int, base: float) -> Tensor:

@@ -81,18 +81,7 @@ class NadarayaWatson(nn.Module):
         self.w = nn.Parameter(torch.ones(points.shape[:-1] if per_key else (), dtype=key.dtype, device=key.device))
 
     def forward(self, query: Tensor, attn_mask: Tensor | None = None) -> Tensor:
-        """Answer each query.
-
-        Args:
-            query: (…, L, D), or (L,).
-            attn_mask: bool, True = may attend, broadcastable to (…, L, S), with all of its dimensions or at most two.
-
-        Returns:
-            output (…, L, Dv), or (…, L) for values (S,), as :func:`nadaraya_watson`.
-
-        Raises:
-            TypeError, ValueError: as :func:`nadaraya_watson`.
-        """
+        """Answer queries (…, L, D) or (L,), as :func:`nadaraya_watson` does."""
         w = self.w.unsqueeze(-2) if self.w.dim() else self.w  # the same for every query
         return _answer(query, self.key, self.value, w, attn_mask)
 
@@ -101,8 +90,7 @@ def _answer(query: Tensor, key: Tensor, value: Tensor, w: Tensor | float, attn_m
     query, key, values = _matrix(query), _matrix(key), _matrix(value)
     weights_shape = check_query_key(query, key)
     _check_value(query, key, values)
-    if attn_mask is not None:
-        check_mask("attn_mask", attn_mask, weights_shape)
+    check_mask("attn_mask", attn_mask, weights_shape)
     weights = masked_softmax(_scores(query, key, w), attn_mask).to(value.dtype)  # (…, L, S)
     output = weights @ values  # (…, L, Dv)
     return output.squeeze(-1) if value.dim() == 1 else output

@@ -20,7 +20,7 @@ from attention.arguments import (
 )
 from attention.contexts import Attention
 from attention.masks import check_mask, padding_mask
-from attention.modules import AdditiveAttention, MultiHeadAttention
+from attention.modules import MultiHeadAttention
 from attention.sampling import without_dropout
 
 PAD, BOS, EOS = range(3)  # the ids of padding, of the token before every target, and of the token that ends it
@@ -40,8 +40,8 @@ class Encoder(nn.Module):
         bidirectional: whether to read in both directions; H must then be even.
 
     Raises:
-        TypeError: a count is not an integer.
-        ValueError: a count is too small, H is odd although two directions share it, or ``dropout`` is not in 0 … 1.
+        TypeError, ValueError: a count is no integer or too small, H is odd although two directions share it, or
+            ``dropout`` is not in 0 … 1.
 
     Source: Bahdanau et al. (2015), section 3.2.
 
@@ -82,15 +82,14 @@ class Encoder(nn.Module):
             read the whole source, (num_layers, B, H).
 
         Raises:
-            TypeError: the ids or the lengths are not integers.
-            ValueError: a shape, device, length or id does not fit, or there is padding without lengths. Ids are
-                looked at on the CPU alone: on other devices PyTorch's embedding refuses an id that it has no row for,
-                and padding without lengths goes unnoticed.
+            TypeError, ValueError: ids or lengths do not fit, or there is padding without lengths, which is looked for
+                on the CPU alone: an accelerator would have to be waited for once more.
         """
         check_ids("source", source, self.embedding.num_embeddings)
         embedded = self.dropout(self.embedding(source))  # (B, S, H)
         if lengths is None:
-            _check_unpadded(source)
+            if source.device.type == "cpu" and (extremes(source == PAD) or [False, False])[1]:
+                raise ValueError(f"source has padding (id {PAD}): lengths must be given, found None")
             states, hidden = self.gru(embedded)  # (B, S, H), (num_layers, B, H)
         else:
             lengths = check_lengths(lengths, source)
@@ -113,14 +112,13 @@ class Decoder(nn.Module):
     Args:
         vocabulary_size: number V of ids a target can hold, ``PAD``, ``BOS`` and ``EOS`` among them.
         hidden_dim: width H of an embedding, of a state, and of the encoder's states.
-        attention: called as ``attention(query, key, value, attn_mask)``, it returns a context and weights;
+        attention: called as ``attention(query, key, value, attn_mask)``, it returns a context and weights:
             :class:`AdditiveAttention`, :class:`DotProductAttention`, :class:`LastState`, or a module of your own.
         num_layers: number of recurrent layers, as many as the encoder's.
         dropout: probability of dropping a number of an embedding in training.
 
     Raises:
-        TypeError: a count is not an integer, or the attention cannot be called like that or returns no weights.
-        ValueError: a count is too small, ``dropout`` is not in 0 … 1, or the attention takes another width than H.
+        TypeError, ValueError: as :class:`Encoder`; also if the attention is none that can be called like that.
 
     Source: Bahdanau et al. (2015), section 3.1, with the output read from the state alone.
 
@@ -137,7 +135,10 @@ class Decoder(nn.Module):
     ) -> None:
         super().__init__()
         _check_sizes(vocabulary_size, hidden_dim, num_layers, dropout)
-        _check_attention(attention, hidden_dim)
+        if not callable(attention) or isinstance(
+            attention, type | MultiHeadAttention
+        ):  # its weights are those of heads
+            raise TypeError(f"attention must be a layer that returns a context and its weights, found {attention!r}")
         self.embedding = nn.Embedding(vocabulary_size, hidden_dim)
         self.dropout = nn.Dropout(dropout)
         self.attention = attention
@@ -160,11 +161,10 @@ class Decoder(nn.Module):
             of all steps (B, L, S).
 
         Raises:
-            TypeError: the ids are not integers, a tensor has another dtype than the module, or the mask is not boolean.
-            ValueError: a shape or device does not fit, or an id; ids are looked at as in :class:`Encoder`.
+            TypeError, ValueError: an id, a shape or a dtype does not fit.
         """
         check_ids("target", target, self.embedding.num_embeddings)
-        self._check_source(hidden, states, attn_mask, batch_size=len(target))
+        self._check_source(hidden, states, attn_mask, len(target))
         start = target.new_full((len(target), 1), BOS)
         previous = torch.cat([start, target[:, :-1]], dim=1)  # (B, L)
         return self._decode(previous, hidden, states, attn_mask, **self._precompute_keys(states))
@@ -185,17 +185,14 @@ class Decoder(nn.Module):
             hidden: the state after the step before, for each layer, (num_layers, B, H).
             states: the encoder's states (B, S, H).
             attn_mask: bool, True = may attend, broadcastable to (B, 1, S).
-            projected_key: what ``attention.project_keys(states)`` returned. Without it an attention that projects its
-                keys does so again at each step.
+            projected_key: what ``attention.project_keys(states)`` returned, if anything did.
 
         Returns:
             logits (B, V), the next hidden state (num_layers, B, H), and weights (B, S).
 
-        Raises:
-            TypeError, ValueError: as :meth:`forward`.
         """
-        check_ids("token", token, self.embedding.num_embeddings, "(B,)")
-        self._check_source(hidden, states, attn_mask, batch_size=len(token))
+        check_ids("token", token, self.embedding.num_embeddings, dims=1)
+        self._check_source(hidden, states, attn_mask, len(token))
         keys = {} if projected_key is None else {"projected_key": projected_key}
         logits, hidden, weights = self._decode(token.unsqueeze(1), hidden, states, attn_mask, **keys)
         return logits.squeeze(1), hidden, weights.squeeze(1)
@@ -206,7 +203,7 @@ class Decoder(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Write without a target: each step reads the likeliest token of the step before, until every row has ``EOS``.
 
-        There is no dropout, even in training mode; afterwards the decoder and its parts are in the mode they were in.
+        There is no dropout; afterwards the decoder and its parts are in the mode they were in.
 
         Args:
             hidden: the encoder's last state for each layer, (num_layers, B, H).
@@ -218,7 +215,7 @@ class Decoder(nn.Module):
             ids (B, L) with ``PAD`` after each row's ``EOS``, and weights (B, L, S), zeros there.
 
         Raises:
-            TypeError, ValueError: as :meth:`forward`; also if ``max_steps`` is not a positive integer.
+            TypeError, ValueError: as :meth:`forward`, and if ``max_steps`` is not a positive integer.
         """
         check_count("max_steps", max_steps, least=1)
         self._check_source(hidden, states, attn_mask)
@@ -254,24 +251,21 @@ class Decoder(nn.Module):
         return logits, hidden, torch.cat(all_weights, dim=1)  # (B, L, S)
 
     def _precompute_keys(self, states: Tensor) -> dict[str, Tensor]:
-        """Let an attention that can project its keys do so once for all steps."""
-        if hasattr(self.attention, "project_keys") and _accepts(self.attention, projected_key=states):
+        """Let an attention that can project its keys, and takes them so, do it once for all steps."""
+        takes = signature(getattr(self.attention, "forward", self.attention)).parameters
+        if hasattr(self.attention, "project_keys") and "projected_key" in takes:
             return {"projected_key": self.attention.project_keys(states)}  # (B, S, width of the projection)
         return {}
 
-    def _check_source(
-        self, hidden: Tensor, states: Tensor, attn_mask: Tensor | None, batch_size: int | None = None
-    ) -> None:
-        check_matrix("hidden", hidden, self.embedding.embedding_dim)
-        check_matrix("states", states, self.embedding.embedding_dim)
-        layers, width, length = self.gru.num_layers, self.gru.hidden_size, states.size(-2)
-        if batch_size is None:
-            batch_size = len(states)
-        if hidden.shape != (layers, batch_size, width) or states.shape != (batch_size, length, width):
-            wanted = f"hidden {(layers, batch_size, width)} and states ({batch_size}, S, {width})"
-            raise ValueError(f"{batch_size} targets need {wanted}, found {shapes(hidden=hidden, states=states)}")
-        if attn_mask is not None:
-            check_mask("attn_mask", attn_mask, (batch_size, 1, length))
+    def _check_source(self, hidden: Tensor, states: Tensor, attn_mask: Tensor | None, B: int | None = None) -> None:
+        check_matrix("hidden", hidden)
+        check_matrix("states", states)
+        B = len(states) if B is None else B
+        layers, S, H = self.gru.num_layers, states.size(-2), self.gru.hidden_size
+        if hidden.shape != (layers, B, H) or states.shape != (B, S, H):
+            wanted = f"hidden ({layers}, {B}, {H}) and states ({B}, S, {H})"
+            raise ValueError(f"{B} rows need {wanted}, found {shapes(hidden=hidden, states=states)}")
+        check_mask("attn_mask", attn_mask, (B, 1, S))
 
 
 class Translator(nn.Module):
@@ -323,11 +317,7 @@ class Translator(nn.Module):
 
     @torch.no_grad()
     def translate(self, source: Tensor, lengths: Tensor | None = None, *, max_steps: int) -> tuple[Tensor, Tensor]:
-        """Greedy decoding: ids (B, L) and weights (B, L, S), as :meth:`Decoder.greedy` returns them.
-
-        There is no dropout, even in training mode; afterwards the translator and its parts are in the mode they were
-        in.
-        """
+        """Greedy decoding without dropout: ids (B, L) and weights (B, L, S), as :meth:`Decoder.greedy` returns them."""
         with without_dropout(self):
             hidden, states, attn_mask = self._encode(source, lengths)
             return self.decoder.greedy(hidden, states, attn_mask, max_steps=max_steps)
@@ -354,40 +344,6 @@ def check_lengths(lengths: Tensor, source: Tensor) -> Tensor:
         found = f"{int(shortest)} to {int(longest)}"
         raise ValueError(f"lengths must lie between 1 and the source's length {source.size(1)}, found {found}")
     return lengths
-
-
-def _check_unpadded(source: Tensor) -> None:
-    if source.device.type != "cpu":  # an accelerator would have to be waited for once more
-        return
-    is_padded = (source == PAD).any(dim=-1)  # (B,)
-    if (extremes(is_padded) or [False, False])[1]:
-        row = is_padded.tolist().index(True)
-        raise ValueError(f"source has padding (id {PAD}) in row {row}: its lengths must be given")
-
-
-def _accepts(attention: Attention, **options: object) -> bool:
-    """Whether ``attention(query, key, value, attn_mask, **options)`` is a call that its parameters allow."""
-    function = attention.forward if isinstance(attention, nn.Module) else attention
-    try:
-        signature(function).bind("query", "key", "value", "attn_mask", **options)
-    except TypeError:
-        return False
-    return True
-
-
-def _check_attention(attention: Attention, width: int) -> None:
-    is_class = isinstance(attention, type)
-    if is_class or not callable(attention) or not _accepts(attention):
-        found = f"the class {attention.__name__}" if is_class else type(attention).__name__
-        raise TypeError(f"attention must be callable as attention(query, key, value, attn_mask), found {found}")
-    if isinstance(attention, MultiHeadAttention):
-        found = f"{type(attention).__name__}, which returns those of each head, and only on request"
-        raise TypeError(f"attention must return a context and the weights of one lookup, found {found}")
-    if isinstance(attention, AdditiveAttention):
-        query_dim, key_dim = attention.W_q.in_features, attention.W_k.in_features
-        if (query_dim, key_dim) != (width, width):
-            found = f"{type(attention).__name__} with query_dim={query_dim} and key_dim={key_dim}"
-            raise ValueError(f"attention must take queries and keys of the decoder's width {width}, found {found}")
 
 
 def _check_sizes(vocabulary_size: int, hidden_dim: int, num_layers: int, dropout: float) -> None:

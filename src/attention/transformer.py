@@ -15,7 +15,6 @@ from attention.arguments import (
     check_count,
     check_flags,
     check_ids,
-    check_positions,
     check_positive,
     check_probability,
     kind,
@@ -26,7 +25,7 @@ from attention.checkpoints import read_gpt2
 from attention.functional import at_least_float32
 from attention.masks import of_heads, window_mask
 from attention.modules import Attend, ProcessHeads
-from attention.positions import alibi_bias, rotate_heads
+from attention.positions import alibi_bias, check_positions, rotate_heads
 from attention.sampling import next_probabilities, without_dropout
 
 
@@ -55,9 +54,8 @@ class Transformer(nn.Module):
         attend: likewise.
 
     Raises:
-        TypeError: a count is not an integer, or what makes a layer is not a function.
-        ValueError: a number is out of its range, ``positions`` or ``norm`` is none of those above, learned positions
-            have no ``max_length``, or rotary ones a ``process_heads`` beside their own or heads of an odd width.
+        TypeError, ValueError: as :class:`Block`; also if learned positions have no ``max_length``, or rotary ones a
+            ``process_heads`` beside their own or heads of an odd width.
 
     Source: Radford et al. (2019), section 2.3. Its 12 layers of width 768 have 124,439,808 parameters.
 
@@ -148,8 +146,8 @@ class Transformer(nn.Module):
 
         Args:
             tokens: ids (B, L).
-            caches: what :meth:`make_caches` returned, and earlier calls have filled: the tokens are read as going on
-                from those that are kept, so that the logits are the last of those for all of them.
+            caches: what :meth:`make_caches` returned, and earlier calls have filled: the tokens go on from those that
+                are kept.
             attn_masks: more masks beside the causal one, as in :class:`Block`, by the number of their block, from 0. A
                 mask (1, H, L, S) that is False for a head silences that head.
             key_mask: bool (B, S), True = may attend: hides padding from every block.
@@ -183,13 +181,7 @@ class Transformer(nn.Module):
         return [KeyValueCache() for _ in self.blocks]
 
     def embed(self, tokens: Tensor, positions: Tensor | None = None, kept: int = 0) -> Tensor:
-        """What the first block reads of ids (B, L): (B, L, E).
-
-        Args:
-            tokens: ids (B, L).
-            positions: where they stand, (L,) or (B, L), for learned positions; when not given on from ``kept``.
-            kept: number of tokens before them.
-        """
+        """What the first block reads of ids (B, L): (B, L, E); they stand at these positions, or after the kept."""
         check_ids("tokens", tokens, self.token_embedding.num_embeddings)
         return self._embed(tokens, positions, kept)
 
@@ -218,8 +210,7 @@ class Transformer(nn.Module):
             top_k: draw from the k likeliest tokens alone.
             top_p: draw from the fewest likeliest tokens that together have this probability.
             generator: the source of random numbers.
-            cache: whether to keep the keys and values of what is read, so that each token is read once. The answer is
-                the same without, later.
+            cache: whether to keep the keys and values of what is read; without, the same answer takes longer.
 
         Returns:
             ids (B, L + length), the given ones first.
@@ -279,8 +270,7 @@ class Transformer(nn.Module):
             if positions is None:
                 x = x + self.position_embedding.weight[kept:stop]  # (L, E)
             else:
-                shape = "(L,)" if positions.dim() == 1 else "(B, L)"
-                check_ids("positions", positions, self.position_embedding.num_embeddings, shape)
+                check_ids("positions", positions, self.position_embedding.num_embeddings, positions.dim())
                 x = x + self.position_embedding(positions)
         return self.dropout(x) if self.dropout.p else x
 
@@ -296,7 +286,8 @@ class Transformer(nn.Module):
         """What the last block returns, (B, L, E), and the weights of each block, (B, H, L, S)."""
         self._check_parts(caches, attn_masks, positions)
         kept = 0 if caches is None else len(caches[0])
-        H, L, S = self.blocks[0].attend.num_heads, tokens.size(1), kept + tokens.size(1)
+        first = self.blocks[0].attend
+        H, L, S = first.num_heads, tokens.size(1), kept + tokens.size(1)
         # All masks before the first block, which adds to its cache:
         masks = {number: of_heads(mask, (len(tokens), H, L, S)) for number, mask in (attn_masks or {}).items()}
         x = self._embed(tokens, positions, kept)  # (B, L, E)
@@ -306,7 +297,7 @@ class Transformer(nn.Module):
         if self.window is not None and self.window < S:
             window = window_mask(L, self.window, S, offset=kept, device=x.device)  # (L, S)
         shared = {"is_causal": True, "need_weights": need_weights, "attn_bias": attn_bias, "key_mask": key_mask}
-        if self.blocks[0].attend.process_heads is not None:
+        if first.process_heads is not None:
             shared["positions"] = positions
         all_weights = []
         for number, (block, cache) in enumerate(zip(self.blocks, caches or [None] * len(self.blocks), strict=True)):

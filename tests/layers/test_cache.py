@@ -1,7 +1,6 @@
 """A cache, shared heads, windows and masks of keys: whatever is kept or shared, the answer is the full pass's."""
 
 import copy
-import itertools
 
 import pytest
 import torch
@@ -17,7 +16,6 @@ from attention import (
     alibi_bias,
     attention_weights,
     causal_mask,
-    padding_mask,
     rotate_heads,
     scaled_dot_product_attention,
     window_mask,
@@ -136,25 +134,6 @@ def test_blocks_hand_it_on():
         assert_close(torch.cat(parts, dim=1), read(x, is_causal=True)[0])
 
 
-def test_an_earlier_answer_does_not_change_when_more_is_kept():
-    cache = KeyValueCache()
-    first = [part.clone() for part in cache.update(*rows(2, B, 2, 3, 4))]
-    again = cache.update(*rows(2, B, 2, 1, 4))
-    kept = [part.clone() for part in again]
-    for _ in range(9):
-        cache.update(*rows(2, B, 2, 1, 4))
-    assert_close(list(again), kept)
-    assert_close([part[:, :, :3] for part in again], first)
-
-
-def test_a_cache_leaves_its_inputs_as_they_are():
-    cache, (key, value) = KeyValueCache(), rows(2, B, 2, 3, 4)
-    copies = key.clone(), value.clone()
-    cache.update(key, value)
-    cache.update(*rows(2, B, 2, 5, 4))
-    assert_close((key, value), copies, rtol=0, atol=0)
-
-
 def test_a_cache_is_for_one_batch_one_dtype_and_one_value_a_key():
     changed = [rows(2, *shape) for shape in ((B + 1, 2, 1, 4), (B, 1, 1, 4), (B, 2, 1, 5))]
     for new in (*changed, (rows(B, 2, 1, 4), rows(B, 2, 1, 5)), rows(2, B, 2, 1, 4).float()):
@@ -182,9 +161,14 @@ def test_a_cache_owns_its_rows_and_a_copy_goes_on_by_itself(is_recorded):
         assert_close(torch.stack(found), whole[:, -1])
         key, value = rows(2, B, 2, 3, 4)
         cache = KeyValueCache()
-        kept = cache.update(key, value)
-        key.zero_()
-        assert kept[0].any()
+        first = [part.clone() for part in cache.update(key, value)]
+        key.zero_()  # what a caller does with its own tensors later
+        again = cache.update(*rows(2, B, 2, 1, 4))
+        kept = [part.clone() for part in again]
+        for _ in range(9):
+            cache.update(*rows(2, B, 2, 1, 4))
+        assert_close(list(again), kept)
+        assert_close([part[:, :, :3] for part in again], first)
     assert len(caches[0]) == 5
 
 
@@ -283,14 +267,6 @@ def test_a_window_is_its_mask_in_every_block(window, positions):
     )
 
 
-@pytest.mark.parametrize(("length", "keys", "offset"), [*itertools.product([0, 1, 4], [1, 5], [0, 3])])
-def test_a_window_of_new_queries_by_hand(length, keys, offset):
-    for window in (1, 2, 7):
-        mask = window_mask(length, window, keys, offset=offset)
-        expected = [[0 <= i + offset - j < window for j in range(keys)] for i in range(length)]
-        assert mask.tolist() == expected
-
-
 # Masks of keys
 
 
@@ -318,15 +294,6 @@ def test_a_mask_of_keys_in_the_functions(leading):
     for beside, whole, is_causal in ((None, mask, True), (own, mask & own, False), (own, mask & own, True)):
         found = scaled_dot_product_attention(query, key, value, beside, is_causal=is_causal, key_mask=KEYS)
         assert_close(found, scaled_dot_product_attention(query, key, value, whole, is_causal=is_causal))
-
-
-def test_a_mask_of_keys_where_batch_and_queries_are_equal_is_not_read_as_one_of_queries():
-    query = rows(3, 3, 6)
-    keys = torch.tensor([[True, False, False], [True, True, False], [True, True, True]])
-    weights = attention_weights(query, query, key_mask=keys)
-    assert not weights[0, :, 1:].any()
-    assert weights[2].all()
-    assert_close(weights, attention_weights(query, query, padding_mask(torch.tensor([1, 2, 3]), 3)))
 
 
 def test_a_mask_of_keys_in_the_other_layers():

@@ -39,26 +39,29 @@ def hidden(*shape):
     return torch.ones(*shape, dtype=torch.bool, device=META)
 
 
-def multi_head(**options):
-    module = attention.MultiHeadAttention(WIDTH, H, dropout=0.1).to(META)
-    return lambda: module(points(B, L, WIDTH), points(B, S, WIDTH), points(B, S, WIDTH), **options)
+def ids(*shape, device=None):
+    return torch.randint(3, 10, shape, device=device)
 
 
-def turning():
-    module = attention.MultiHeadAttention(WIDTH, H, process_heads=attention.rotate_heads).to(META)
-    return lambda: module(points(B, L, WIDTH), points(B, S, WIDTH), points(B, S, WIDTH))
+def watch(call, *inputs, **options):
+    """What is watched: a layer, which is moved beforehand, or a function."""
+    call = call.to(META) if isinstance(call, nn.Module) else call
+    return lambda: call(*inputs, **options)
+
+
+X, MEMORY = points(B, L, WIDTH), points(B, S, WIDTH)
+Q, K, V = points(B, L, D), points(B, S, D), points(B, S, 2)
+
+
+def heads(options=(), **made):
+    return watch(attention.MultiHeadAttention(WIDTH, H, dropout=0.1, **made), X, MEMORY, MEMORY, **dict(options))
 
 
 def cache():
     module = attention.MultiHeadAttention(WIDTH, H, num_key_value_heads=1, process_heads=attention.rotate_heads)
     module, kept = module.to(META), attention.KeyValueCache()
-    module(*[points(B, S, WIDTH)] * 3, cache=kept)
-    return lambda: module(*[points(B, L, WIDTH)] * 3, is_causal=True, key_mask=hidden(B, S + L), cache=kept)
-
-
-def additive():
-    module = attention.AdditiveAttention(3, 5, D, dropout=0.1).to(META)
-    return lambda: module(points(B, L, 3), points(B, S, 5), points(B, S, 6), hidden(L, S))
+    module(MEMORY, MEMORY, MEMORY, cache=kept)
+    return watch(module, X, X, X, is_causal=True, key_mask=hidden(B, S + L), cache=kept)
 
 
 def from_torch():
@@ -66,93 +69,58 @@ def from_torch():
     return lambda: list(attention.MultiHeadAttention.from_torch(module).parameters())
 
 
-def feed_forward():
-    module = attention.FeedForward(WIDTH).to(META)
-    return lambda: module(points(B, L, WIDTH))
+def transformer(positions, **options):
+    module = attention.Transformer(10, WIDTH, H, 2, L, positions, dropout=0.1, **options)
+    return watch(module, ids(B, L, device=META), attn_masks={0: hidden(1, H, L, L)})
 
 
-def block(**options):
-    module = attention.Block(WIDTH, H, dropout=0.1, **options).to(META)
-    return lambda: module(points(B, L, WIDTH), is_causal=True, need_weights=True)
+def regression(**options):
+    module = attention.NadarayaWatson(torch.randn(S, D, device=META), torch.randn(S, 2, device=META), **options)
+    return watch(module, points(L, D), hidden(L, S))
 
 
-def decoder_block():
-    module = attention.DecoderBlock(WIDTH, H, dropout=0.1).to(META)
-    inputs = points(B, L, WIDTH), points(B, S, WIDTH), hidden(B, L, S)
-    return lambda: module(*inputs, is_causal=True, need_weights=True)
-
-
-def transformer(positions):
-    module = attention.Transformer(10, WIDTH, H, 2, L, positions, dropout=0.1).to(META)
-    return lambda: module(torch.zeros(B, L, dtype=torch.int64, device=META), attn_masks={0: hidden(1, H, L, L)})
-
-
-def kernel(**options):
-    key = torch.randn(S, D, device=META)
-    module = attention.NadarayaWatson(key, torch.randn(S, 2, device=META), **options)
-    return lambda: module(points(L, D), hidden(L, S))
-
-
-def look(module):
-    return lambda: module(points(B, L, D), points(B, S, D), points(B, S, D), hidden(B, 1, S))
-
-
+CAUSAL = {"is_causal": True}
+PARTS = {"is_causal": True, "attn_bias": points(L, S), "block_size": 2}
 # Each makes what it needs beforehand, and returns what is watched.
 CASES = {
-    "masked_softmax": lambda: lambda: attention.masked_softmax(points(L, S)),
-    "masked_softmax, masked": lambda: lambda: attention.masked_softmax(points(L, S), hidden(S)),
-    "attention_weights": lambda: lambda: attention.attention_weights(points(L, D), points(S, D), is_causal=True),
-    "scaled_dot_product_attention": lambda: (
-        lambda: attention.scaled_dot_product_attention(
-            points(B, L, D), points(S, D), points(S, 2), hidden(L, S), dropout_p=0.1, is_causal=True
-        )
+    "masked_softmax": lambda: watch(attention.masked_softmax, Q),
+    "masked_softmax, masked": lambda: watch(attention.masked_softmax, Q, hidden(D)),
+    "attention_weights": lambda: watch(attention.attention_weights, Q, K, **CAUSAL),
+    "scaled_dot_product_attention": lambda: watch(
+        attention.scaled_dot_product_attention, Q, K, V, hidden(L, S), dropout_p=0.1, is_causal=True
     ),
-    "streaming_attention": lambda: (
-        lambda: attention.streaming_attention(
-            points(B, L, D),
-            points(S, D),
-            points(S, 2),
-            hidden(L, S),
-            is_causal=True,
-            attn_bias=points(L, S),
-            block_size=2,
-        )
-    ),
-    "linear_attention": lambda: lambda: attention.linear_attention(points(L, D), points(S, D), points(S, 2)),
-    "linear_attention, causal": lambda: (
-        lambda: attention.linear_attention(points(L, D), points(L, D), points(L, 2), is_causal=True, block_size=2)
-    ),
-    "causal_mask": lambda: lambda: attention.causal_mask(L, S, device=META),
-    "window_mask": lambda: lambda: attention.window_mask(L, 2, device=META),
-    "padding_mask": lambda: lambda: attention.padding_mask(torch.empty(B, dtype=torch.int64, device=META), S),
-    "MultiHeadAttention": multi_head,
-    "MultiHeadAttention, causal": lambda: multi_head(is_causal=True),
-    "MultiHeadAttention, masked": lambda: multi_head(attn_mask=hidden(B, L, S), is_causal=True),
-    "MultiHeadAttention, with weights": lambda: multi_head(attn_mask=hidden(L, S), is_causal=True, need_weights=True),
-    "MultiHeadAttention, biased": lambda: multi_head(attn_bias=points(H, L, S), is_causal=True),
-    "MultiHeadAttention, turned": turning,
+    "streaming_attention": lambda: watch(attention.streaming_attention, Q, K, V, hidden(L, S), **PARTS),
+    "linear_attention": lambda: watch(attention.linear_attention, Q, K, V),
+    "linear_attention, causal": lambda: watch(attention.linear_attention, Q, Q, Q, is_causal=True, block_size=2),
+    "causal_mask": lambda: watch(attention.causal_mask, L, S, device=META),
+    "window_mask": lambda: watch(attention.window_mask, L, 2, device=META),
+    "padding_mask": lambda: watch(attention.padding_mask, ids(B, device=META), S),
+    "MultiHeadAttention": heads,
+    "MultiHeadAttention, causal": lambda: heads(CAUSAL),
+    "MultiHeadAttention, masked": lambda: heads(CAUSAL | {"attn_mask": hidden(B, L, S)}),
+    "MultiHeadAttention, weights": lambda: heads(CAUSAL | {"attn_mask": hidden(L, S), "need_weights": True}),
+    "MultiHeadAttention, biased": lambda: heads(CAUSAL | {"attn_bias": points(H, L, S)}),
+    "MultiHeadAttention, turned": lambda: heads(process_heads=attention.rotate_heads),
     "MultiHeadAttention.from_torch": from_torch,
-    "sinusoidal_positions": lambda: lambda: attention.sinusoidal_positions(L, D, device=META),
-    "rotate": lambda: lambda: attention.rotate(points(B, L, D)),
-    "rotate_heads": lambda: lambda: attention.rotate_heads(points(B, L, D), points(B, S, D)),
+    "sinusoidal_positions": lambda: watch(attention.sinusoidal_positions, L, D, device=META),
+    "rotate": lambda: watch(attention.rotate, Q),
+    "rotate_heads": lambda: watch(attention.rotate_heads, Q, K),
     "KeyValueCache": cache,
-    "alibi_slopes": lambda: lambda: attention.alibi_slopes(H, device=META),
-    "alibi_bias": lambda: lambda: attention.alibi_bias(H, L, S, device=META),
-    "AdditiveAttention": additive,
-    "DotProductAttention": lambda: look(attention.DotProductAttention(dropout=0.1)),
-    "LastState": lambda: look(attention.LastState()),
-    "FeedForward": feed_forward,
-    "Block": block,
-    "Block, post-norm": lambda: block(norm="post"),
-    "DecoderBlock": decoder_block,
+    "alibi_slopes": lambda: watch(attention.alibi_slopes, H, device=META),
+    "alibi_bias": lambda: watch(attention.alibi_bias, H, L, S, device=META),
+    "AdditiveAttention": lambda: watch(attention.AdditiveAttention(D, D, 3, dropout=0.1), Q, K, V, hidden(L, S)),
+    "DotProductAttention": lambda: watch(attention.DotProductAttention(dropout=0.1), Q, K, V, hidden(L, S)),
+    "LastState": lambda: watch(attention.LastState(), Q, K, V, hidden(L, S)),
+    "FeedForward": lambda: watch(attention.FeedForward(WIDTH), X),
+    "Block": lambda: watch(attention.Block(WIDTH, H, dropout=0.1), X, **CAUSAL),
+    "DecoderBlock": lambda: watch(attention.DecoderBlock(WIDTH, H), X, MEMORY, hidden(B, L, S), **CAUSAL),
     "Transformer, learned": lambda: transformer("learned"),
     "Transformer, rotary": lambda: transformer("rotary"),
-    "Transformer, ALiBi": lambda: transformer("alibi"),
-    "Transformer, without positions": lambda: transformer(None),
-    "next_probabilities": lambda: lambda: attention.next_probabilities(points(B, L), top_k=3, top_p=0.5),
-    "nadaraya_watson": lambda: lambda: attention.nadaraya_watson(points(L, D), points(S, D), points(S), bandwidth=0.1),
-    "NadarayaWatson": kernel,
-    "NadarayaWatson, per key": lambda: kernel(per_key=True),
+    "Transformer, ALiBi": lambda: transformer("alibi", window=2),
+    "next_probabilities": lambda: watch(attention.next_probabilities, points(B, L), top_k=3, top_p=0.5),
+    "nadaraya_watson": lambda: watch(attention.nadaraya_watson, points(L, D), points(S, D), points(S), bandwidth=0.1),
+    "NadarayaWatson": regression,
+    "NadarayaWatson, per key": lambda: regression(per_key=True),
 }
 
 
@@ -168,17 +136,10 @@ def test_everything_is_made_where_the_inputs_are(prepare):
     assert elsewhere.found == []
 
 
-def translator():
-    encoder = attention.Encoder(10, hidden_dim=D, bidirectional=True)
-    return attention.Translator(encoder, attention.Decoder(10, D, attention.AdditiveAttention(D, D, D)))
-
-
-def ids(*shape):
-    return torch.randint(3, 10, shape)
-
-
 WRITER = attention.Transformer(10, WIDTH, H, 1, 2 * L).eval()
-MODEL, SOURCE, LENGTHS, TARGET = translator().eval(), ids(B, S), torch.tensor([S, S - 2]), ids(B, L)
+ENCODER = attention.Encoder(10, hidden_dim=D, bidirectional=True)
+MODEL = attention.Translator(ENCODER, attention.Decoder(10, D, attention.AdditiveAttention(D, D, D))).eval()
+SOURCE, LENGTHS, TARGET = ids(B, S), torch.tensor([S, S - 2]), ids(B, L)
 STATES, STATE = MODEL.encoder(SOURCE)
 READ = {
     "Encoder": lambda: MODEL.encoder(SOURCE),

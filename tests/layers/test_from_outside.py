@@ -50,16 +50,6 @@ def test_a_cache_of_ones_own(tokens):
     assert len(caches[0]) == 9
 
 
-def test_heads_that_share_keys_and_values(tokens):
-    shared, full = make(max_length=9, num_key_value_heads=2).double(), make(max_length=9).double()
-    state = shared.state_dict()
-    for name in state:
-        if "k_proj" in name or "v_proj" in name:  # each head of keys stands for two: (8, …) → (16, …)
-            state[name] = state[name].unflatten(0, (2, 4)).repeat_interleave(2, dim=0).flatten(0, 1)
-    full.load_state_dict(state)
-    assert_close(shared(tokens), full(tokens))
-
-
 def test_a_sliding_window_in_generation(tokens):
     """In one block with no other positions a token's continuation depends on the window alone."""
     model = Transformer(11, 16, 4, 1, positions=None, window=3, embed_std=0.5).double()
@@ -167,15 +157,6 @@ def test_another_norm(tokens):
     attended = x + block.attend(x / 2, x / 2, x / 2)[0]
     assert_close(block(x)[0], attended + block.feed_forward(attended / 2))
     assert_close(model.unembed(x), model.output(x / 2))
-
-
-def test_the_package_s_cache_is_one_of_them():
-    cache = KeyValueCache()
-    key, value = torch.randn(2, 3, 5, 4), torch.randn(2, 3, 5, 6)
-    for start, stop in ((0, 2), (2, 3), (3, 5)):
-        found = cache.update(key[:, :, start:stop], value[:, :, start:stop])
-        assert_close(found, (key[:, :, :stop], value[:, :, :stop]))
-        assert len(cache) == stop
 
 
 @pytest.mark.parametrize("length", [3, 4])  # as many as heads, or not

@@ -4,9 +4,12 @@ import doctest
 import importlib
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
+
+import attention
 
 HEAVY = ["matplotlib", "ipywidgets", "anywidget", "IPython"]
 
@@ -17,27 +20,14 @@ def test_importing_the_package_loads_no_plotting_and_no_widgets():
     assert answer.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize(
-    "module",
-    [
-        "attention.masks",
-        "attention.functional",
-        "attention.regression",
-        "attention.modules",
-        "attention.positions",
-        "attention.contexts",
-        "attention.seq2seq",
-        "attention.course.data",
-        "attention.course.digits",
-        "attention.blocks",
-        "attention.transformer",
-        "attention.cache",
-        "attention.sampling",
-        "attention.course.reaction",
-        "attention.course.experiments.gradient",
-    ],
-)
-def test_the_examples_in_the_documentation_are_true(module):
+PACKAGE = Path(attention.__file__).parent
+FILES = sorted({*PACKAGE.glob("[!_]*.py"), *(PACKAGE / "course").rglob("*.py")})
+EXAMPLES = [path for path in FILES if ">>> " in path.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=[path.stem for path in EXAMPLES])
+def test_the_examples_in_the_documentation_are_true(path):
+    module = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
     with torch.device("cpu"):  # what is printed names any other
         results = doctest.testmod(importlib.import_module(module))
     assert results.failed == 0

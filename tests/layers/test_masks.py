@@ -1,7 +1,5 @@
 """Masks against a slow specification: may query i attend to key j? Asked once for every cell."""
 
-import re
-
 import numpy as np
 import pytest
 import torch
@@ -15,7 +13,6 @@ from attention import (
     AdditiveAttention,
     DotProductAttention,
     LastState,
-    MultiHeadAttention,
     NadarayaWatson,
     attention_weights,
     causal_mask,
@@ -25,6 +22,7 @@ from attention import (
     scaled_dot_product_attention,
     window_mask,
 )
+from refusals import refuses
 
 COUNT = st.integers(0, 8)
 
@@ -34,46 +32,28 @@ def grid(rows, columns, may_attend):
     return torch.tensor(cells, dtype=torch.bool).reshape(rows, columns)
 
 
-@given(L=COUNT, S=COUNT)
-def test_causal_mask_shows_the_keys_up_to_the_query_s_own(L, S):
-    assert_close(causal_mask(L, S), grid(L, S, lambda i, j: j <= i))
-
-
-@given(L=COUNT)
-def test_causal_mask_is_square_when_no_key_length_is_given(L):
-    assert_close(causal_mask(L), causal_mask(L, L))
-
-
-@given(L=st.integers(1, 8), S=st.integers(1, 8))
-def test_causal_mask_is_the_one_that_pytorch_s_is_causal_applies(L, S):
-    weights = functional.scaled_dot_product_attention(
-        torch.zeros(L, 1), torch.zeros(S, 1), torch.eye(S), is_causal=True
-    )
-    assert_close(causal_mask(L, S), weights > 0)
-
-
 @given(L=COUNT, S=COUNT, offset=st.integers(-9, 9))
 def test_an_offset_is_the_number_of_keys_before_the_first_query_s_own(L, S, offset):
     assert_close(causal_mask(L, S, offset=offset), grid(L, S, lambda i, j: j <= i + offset))
 
 
-@given(L=st.integers(1, 8), more=st.integers(0, 8))
-def test_at_the_bottom_right_causal_mask_is_pytorch_s_causal_lower_right(L, more):
+@given(L=st.integers(1, 8), more=COUNT)
+def test_the_two_corners_are_pytorch_s(L, more):
+    """At the top left ``is_causal``, and the mask without an offset; at the bottom right ``causal_lower_right``."""
     S = L + more
     query, key, value = torch.zeros(1, 1, L, 1), torch.zeros(1, 1, S, 1), torch.eye(S)[None, None]
+    weights = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
+    assert_close(causal_mask(L, S), weights[0, 0] > 0)
+    assert_close(causal_mask(L), causal_mask(L, L))
     weights = functional.scaled_dot_product_attention(query, key, value, causal_lower_right(L, S))
     assert_close(causal_mask(L, S, offset=S - L), weights[0, 0] > 0)
 
 
-@given(L=st.integers(1, 4), kept=st.integers(0, 4))
-def test_new_queries_on_kept_keys_answer_as_the_last_rows_of_the_full_pass(L, kept):
-    tokens, mask = torch.randn(2, kept + L, 6, dtype=torch.float64), causal_mask(L, kept + L, offset=kept)
-    new = tokens[:, kept:]
-    expected = scaled_dot_product_attention(tokens, tokens, tokens, is_causal=True)[:, kept:]
-    assert_close(scaled_dot_product_attention(new, tokens, tokens, mask), expected)
-    attend = MultiHeadAttention(6, 2).double()
-    expected, _ = attend(tokens, tokens, tokens, is_causal=True)
-    assert_close(attend(new, tokens, tokens, mask)[0], expected[:, kept:])
+@given(L=COUNT, window=st.integers(1, 10), S=COUNT, offset=st.integers(-3, 9))
+def test_a_window_shows_exactly_window_keys_and_fewer_only_at_the_ends(L, window, S, offset):
+    mask = window_mask(L, window, S, offset=offset)
+    assert_close(mask, grid(L, S, lambda i, j: 0 <= i + offset - j < window))
+    assert_close(window_mask(L, window), window_mask(L, window, L, offset=0))
 
 
 @given(data=st.data(), B=COUNT, S=COUNT, dtype=st.sampled_from([torch.int64, torch.int32, torch.uint8]))
@@ -88,21 +68,6 @@ def test_padding_mask_of_one_length_a_query(data, B, L, S):
     lengths = data.draw(st.lists(st.integers(0, S), min_size=B * L, max_size=B * L))
     expected = grid(B * L, S, lambda row, j: j < lengths[row]).reshape(B, L, S)
     assert_close(padding_mask(torch.tensor(lengths, dtype=torch.int64).reshape(B, L), S), expected)
-
-
-@given(L=COUNT, window=st.integers(1, 10))
-def test_window_mask_shows_exactly_window_keys_and_fewer_only_at_the_start(L, window):
-    mask = window_mask(L, window)
-    assert_close(mask, grid(L, L, lambda i, j: 0 <= i - j < window))
-    assert mask.sum(-1).tolist() == [min(i + 1, window) for i in range(L)]
-
-
-@given(data=st.data(), B=st.integers(1, 4), L=st.integers(1, 8), window=st.integers(1, 8))
-def test_masks_combine(data, B, L, window):
-    lengths = data.draw(st.lists(st.integers(0, L), min_size=B, max_size=B))
-    mask = (causal_mask(L) & padding_mask(torch.tensor(lengths), L)) | ~window_mask(L, window)
-    for b in range(B):
-        assert_close(mask[b], grid(L, L, lambda i, j, b=b: (j <= i and j < lengths[b]) or not 0 <= i - j < window))
 
 
 # A mask of a batch must not meet the heads
@@ -125,11 +90,8 @@ each_masked = pytest.mark.parametrize(("name", "attend"), MASKED.values(), ids=M
 @each_masked
 @pytest.mark.parametrize("shape", [(B, 1, S), (H, L, S), (B, L, S), (3, 1, S), (0, 1, S), (H, 1, 1)])
 def test_a_mask_says_which_leading_dimension_it_has(name, attend, shape):
-    message = (
-        f"{name} of shape {shape} must have all dimensions of the weights' shape {(B, H, L, S)}, or at most two: "
-        f"pass {name}.unsqueeze(1) for one mask per batch row, {name}.unsqueeze(0) for one per head"
-    )
-    refuses(attend, [torch.ones(shape, dtype=torch.bool)], ValueError, message)
+    refuses(attend, {"mask": torch.ones(shape, dtype=torch.bool)}, ValueError, f"{name} of shape {shape}")
+    refuses(attend, {"mask": torch.ones(shape, dtype=torch.bool)}, ValueError, f"pass {name}.unsqueeze(1)")
 
 
 @each_masked
@@ -140,14 +102,6 @@ def test_a_mask_that_says_it_means_what_it_says(name, attend, shape):
     actual = attend(mask)
     torch.manual_seed(1)
     assert_close(actual, attend(mask.expand(B, H, L, S)))
-
-
-def test_a_batch_s_padding_weighs_nothing_in_any_head():
-    lengths = torch.tensor([2, 4])
-    weights = attention_weights(QUERY, KEY, padding_mask(lengths, S).unsqueeze(1))
-    for row, length in enumerate(lengths):
-        assert not weights[row, ..., length:].any()
-        assert_close(weights[row, ..., :length], attention_weights(QUERY[row], KEY[row, :, :length]))
 
 
 def test_lengths_may_be_numpy_s_integers():
@@ -173,65 +127,27 @@ def test_a_mask_lives_where_it_is_asked_to(make, shape, device):
     assert (mask.shape, mask.dtype, mask.device.type) == (shape, torch.bool, device)
 
 
-def refuses(function, arguments, error, message):
-    with pytest.raises(error, match=f"^{re.escape(message)}$"):
-        function(*arguments)
+WRONG = [
+    (causal_mask, ValueError, "length", {"length": -1}),
+    (causal_mask, ValueError, "key_length", {"length": 3, "key_length": -2}),
+    (causal_mask, TypeError, "length", {"length": 3.0}),
+    (causal_mask, TypeError, "key_length", {"length": 3, "key_length": False}),
+    (causal_mask, TypeError, "offset", {"length": 3, "offset": True}),
+    (padding_mask, TypeError, "lengths", {"lengths": torch.tensor([1.0]), "length": 3}),
+    (padding_mask, TypeError, "lengths", {"lengths": torch.tensor([True]), "length": 3}),
+    (padding_mask, TypeError, "lengths", {"lengths": [1, 2], "length": 3}),
+    (padding_mask, ValueError, "lengths", {"lengths": torch.tensor(1), "length": 3}),
+    (padding_mask, ValueError, "lengths", {"lengths": torch.ones(1, 2, 5).int(), "length": 3}),
+    (padding_mask, ValueError, "found 1 to 4", {"lengths": torch.tensor([1, 4], device="cpu"), "length": 3}),
+    (padding_mask, ValueError, "found -1 to 2", {"lengths": torch.tensor([[2], [-1]], device="cpu"), "length": 3}),
+    (padding_mask, TypeError, "length", {"lengths": torch.tensor([1]), "length": 3.0}),
+    (padding_mask, ValueError, "length", {"lengths": torch.tensor([1]), "length": -1}),
+    (window_mask, ValueError, "window", {"length": 3, "window": 0}),
+    (window_mask, TypeError, "window", {"length": 3, "window": 1.5}),
+    (window_mask, TypeError, "length", {"length": True, "window": 2}),
+]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ((-1,), ValueError, "length must be at least 0, found -1"),
-        ((3, -2), ValueError, "key_length must be at least 0, found -2"),
-        ((3.0,), TypeError, "length must be an integer, found 3.0"),
-        ((True,), TypeError, "length must be an integer, found True"),
-        ((3, "4"), TypeError, "key_length must be an integer, found '4'"),
-        ((3, False), TypeError, "key_length must be an integer, found False"),
-        ((3, 3, 1.0), TypeError, "offset must be an integer, found 1.0"),
-        ((3, 3, True), TypeError, "offset must be an integer, found True"),
-    ],
-)
-def test_causal_mask_says_what_is_wrong(arguments, error, message):
-    def shifted(length, key_length=None, offset=0):
-        return causal_mask(length, key_length, offset=offset)
-
-    refuses(shifted, arguments, error, message)
-
-
-@pytest.mark.parametrize(
-    ("lengths", "length", "error", "message"),
-    [
-        (torch.tensor([1.0]), 3, TypeError, "lengths must be a tensor of integers, found torch.float32"),
-        (torch.tensor([True]), 3, TypeError, "lengths must be a tensor of integers, found torch.bool"),
-        ([1, 2], 3, TypeError, "lengths must be a tensor of integers, found list"),
-        (torch.tensor(1), 3, ValueError, "lengths must have shape (B,) or (B, L), found ()"),
-        (torch.ones(1, 2, 5).int(), 3, ValueError, "lengths must have shape (B,) or (B, L), found (1, 2, 5)"),
-        (torch.tensor([1, 4], device="cpu"), 3, ValueError, "lengths must lie between 0 and length=3, found 1 to 4"),
-        (
-            torch.tensor([[2], [-1]], device="cpu"),
-            3,
-            ValueError,
-            "lengths must lie between 0 and length=3, found -1 to 2",
-        ),
-        (torch.tensor([1]), 3.0, TypeError, "length must be an integer, found 3.0"),
-        (torch.tensor([1]), True, TypeError, "length must be an integer, found True"),
-        (torch.tensor([1]), -1, ValueError, "length must be at least 0, found -1"),
-    ],
-)
-def test_padding_mask_says_what_is_wrong(lengths, length, error, message):
-    refuses(padding_mask, (lengths, length), error, message)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ((3, 0), ValueError, "window must be at least 1, found 0"),
-        ((3, 1.5), TypeError, "window must be an integer, found 1.5"),
-        ((3, True), TypeError, "window must be an integer, found True"),
-        ((-1, 2), ValueError, "length must be at least 0, found -1"),
-        ((3.0, 2), TypeError, "length must be an integer, found 3.0"),
-        ((True, 2), TypeError, "length must be an integer, found True"),
-    ],
-)
-def test_window_mask_says_what_is_wrong(arguments, error, message):
-    refuses(window_mask, arguments, error, message)
+@pytest.mark.parametrize(("make", "error", "said", "wrong"), WRONG)
+def test_a_mask_s_maker_says_what_is_wrong(make, error, said, wrong):
+    refuses(make, wrong, error, said)
