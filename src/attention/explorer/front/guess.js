@@ -1,7 +1,7 @@
 // ------------------------------------------------------------------------------------------------ guess
 // How each kind of question is asked, and how the guess is drawn beside the truth. Each kind has fits(guess), whether a
 // kept guess is one; ask(answer) and show(guess), which return { parts, stop }, what stands below the question and how
-// to take everything away again; and say(guess), the verdict.
+// to take everything away again; say(guess), the verdict; and longest, one that takes as much room as any.
 
 const guessKinds = { option: guessOption, sketch: guessSketch };
 
@@ -13,6 +13,7 @@ function nameRow(panel, row) {
 }
 
 function guessOption(spec, panel) {
+  const say = (guess) => (guess === spec.answer ? `Right: “${guess}”.` : `You said “${guess}”. ${spec.said}`);
   return {
     fits: (guess) => spec.options.includes(guess),
     ask(answer) {
@@ -29,6 +30,7 @@ function guessOption(spec, panel) {
       });
       return { parts: pills, stop: nameRow(panel(), spec.rows.indexOf(guess)) };
     },
-    say: (guess) => (guess === spec.answer ? `Right: “${guess}”.` : `You said “${guess}”. ${spec.said}`),
+    say,
+    longest: spec.options.map(say).reduce((longest, words) => (words.length > longest.length ? words : longest)),
   };
 }

@@ -32,7 +32,7 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
     stand("asked");
     question.scrollIntoView({ block: "nearest", behavior: "instant" });
     focusOn(question);
-  });
+  }, "ask me again");
 
   /** Begin, or draw anew on other panels. */
   function begin() {
@@ -57,7 +57,7 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
     lock(true);
     const { parts, stop } = kind.ask(answer);
     choices.replaceChildren(...parts, skip);
-    say(spec.said); // unseen, it takes the room that the verdict will: an answer moves nothing
+    say(kind.longest); // unseen, it takes the room that the verdict will: an answer moves nothing
     undo = stop;
   }
 
@@ -65,10 +65,10 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
     delete el.dataset.veiled;
     el.toggleAttribute("data-right", guess !== null && kind.say(guess).startsWith("Right"));
     lock(false);
-    setText(again, question.hidden ? "ask me first" : "ask me again");
     choices.replaceChildren();
-    undo = () => again.remove();
+    undo = () => setText(again, "ask me again");
     if (question.hidden) {
+      setText(again, "ask me first");
       after.remove();
       return el.querySelector(".tools").prepend(again); // in sight with the panels
     }
@@ -76,12 +76,12 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
     say(guess === null ? spec.said : kind.say(guess));
     const { parts, stop } = guess === null ? { parts: [], stop() {} } : kind.show(guess);
     choices.replaceChildren(...parts);
-    after.append(again);
     undo = stop;
   }
 
   function say(words) {
     verdict.replaceChildren(make("b", {}, words), ...subscripted(reason));
+    after.append(again);
     choices.after(after);
   }
 

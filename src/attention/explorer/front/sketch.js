@@ -187,5 +187,8 @@ function guessSketch(spec, panel) {
       if (share <= NEAR) return "Right: your line is nearly everywhere where it should be.";
       return `Your line is furthest off at ${spec.axis} = ${told(spec.x[at])}: you drew ${own}, and it is ${right}.`;
     },
+    get longest() {
+      return this.say(spec.x.map(() => 0));
+    },
   };
 }
