@@ -84,6 +84,15 @@ def test_nothing_larger_than_a_block_s_scores_is_made_either_way(is_causal):
     assert most.numbers == 300 * 300
 
 
+def test_a_poisoned_key_does_not_come_through_a_mask_or_a_bias():
+    query, key, value = torch.randn(3, 7, 4)
+    shown = torch.arange(7) != 4
+    for hiding in ({"attn_mask": shown}, {"attn_bias": torch.zeros(7).masked_fill(~shown, -math.inf)}):
+        expected = scaled_dot_product_attention(query, key, value, **hiding)
+        spoilt = key.masked_fill(~shown[:, None], math.nan)
+        assert_close(streaming_attention(query, spoilt, value, **hiding, block_size=2), expected)
+
+
 # Parts that are merged
 
 

@@ -222,6 +222,7 @@ def test_a_module_says_what_is_wrong(wrong, error, said):
 @mistakes(WRONG, WRONG_BANDWIDTHS)
 def test_what_is_wrong_is_said(wrong, error, said):
     refuses(nadaraya_watson, INPUTS | wrong, error, said)
+    assert_close(nadaraya_watson(**INPUTS, bandwidth=torch.tensor([2.0])), nadaraya_watson(**INPUTS, bandwidth=2.0))
 
 
 def test_a_module_is_refused_as_soon_as_it_is_made():
