@@ -50,6 +50,7 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
   }
 
   function ask() {
+    setStyle(element, "min-height", "0");
     el.dataset.veiled = spec.kind;
     el.toggleAttribute("data-given", Boolean(spec.before)); // where it starts from is no answer
     compare(null);
@@ -89,6 +90,7 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
   function answer(given) {
     guess = given;
     before = null;
+    setStyle(element, "min-height", `${rectOf(element).height}px`); // a short verdict moves nothing either
     store.set(spec.state);
     if (guess !== null) memory.keep(guess);
     stand(guess === null ? "shown" : "guessed");
