@@ -241,12 +241,15 @@ def test_dropout_of_everything_in_training_alone(norm):
         expected = x
         for name, layer in block.named_children():
             expected = layer(expected) if name.startswith("after") else expected
+        for attend in (layer for layer in block.children() if isinstance(layer, MultiHeadAttention)):
+            assert attend.dropout == 1.0
+            attend.dropout = 0.0  # of all weights PyTorch's kernel makes NaN on a GPU
         assert_close(block(x, *more)[0], expected)
-        assert block.attend.dropout == 1.0
         assert (block.eval()(x, *more)[0] - expected).abs().max() > 1e-3
-    assert block.cross_attend.dropout == 1.0
     model, tokens = small_model(norm=norm, dropout=1.0), ids(B, T)
     assert (model(tokens)[0] - model(tokens)[1]).abs().max() > 1e-3
+    for block in model.blocks:
+        block.attend.dropout = 0.0
     assert_close(*model.train()(tokens))
 
 
