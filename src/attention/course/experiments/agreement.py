@@ -9,7 +9,7 @@ All runs together take about a quarter of an hour on one processor core.
 
 import math
 import re
-from functools import cache
+from functools import cache, partial
 from random import Random
 
 import torch
@@ -280,10 +280,7 @@ def examine(settings: dict, device: torch.device, steps: int | None = None) -> d
     return found
 
 
-def published() -> dict:
-    """The stored ``runs``: of each its settings, and what :func:`examine` returned."""
-    return stored("agreement")
-
+published = partial(stored, "agreement")
 
 if __name__ == "__main__":
     command("agreement", __doc__, RUNS, examine)
