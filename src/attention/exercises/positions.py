@@ -12,23 +12,6 @@ from attention.exercises.exercise import Exercise, Mistake
 BASE = 10000.0
 
 
-def _turned(x: Tensor, positions: Tensor) -> Tensor:
-    rows = []
-    for row, position in zip(x, positions, strict=True):
-        half = len(row) // 2
-        first, second = [], []
-        for i in range(half):
-            angle = position / BASE ** (2 * i / len(row))
-            first.append(row[i] * angle.cos() - row[i + half] * angle.sin())
-            second.append(row[i] * angle.sin() + row[i + half] * angle.cos())
-        rows.append(torch.stack(first + second))
-    return torch.stack(rows)
-
-
-def _rotary_scores(query: Tensor, key: Tensor, query_positions: Tensor, key_positions: Tensor) -> Tensor:
-    return _turned(query, query_positions) @ _turned(key, key_positions).T / math.sqrt(query.size(1))
-
-
 def _draw_rotary(generator: torch.Generator, sizes: Callable = primes) -> tuple:
     queries, keys, pairs = sizes(generator, 3)
     query, key = (2 * torch.randn(length, 2 * pairs, generator=generator) for length in (queries, keys))
@@ -49,7 +32,7 @@ def _scores(query: Tensor, key: Tensor) -> Tensor:
 
 rotary_scores = Exercise(
     "rotary_scores",
-    _rotary_scores,
+    lambda query, key, i, j: _scores(_turn(query, i), _turn(key, j)),
     _draw_rotary,
     edges=(single(_draw_rotary),),
     mistakes=(
@@ -74,17 +57,6 @@ rotary_scores = Exercise(
 )
 
 
-def _with_alibi(scores: Tensor) -> Tensor:
-    heads, queries, keys = scores.shape
-    result = []
-    for head in range(heads):
-        slope = 2 ** (-8 * (head + 1) / heads)
-        for i in range(queries):
-            position = keys - queries + i
-            result.append(scores[head, i] - torch.tensor([slope * abs(position - j) for j in range(keys)]))
-    return torch.stack(result).reshape(scores.shape)
-
-
 def _draw_scores(generator: torch.Generator) -> tuple:
     queries, keys = sorted(primes(generator, 2))
     return (torch.randn(4 ** one_of(generator, 1, 2), queries, keys, generator=generator),)
@@ -94,7 +66,7 @@ SHAPES = (1, 3, 5), (2, 1, 7), (8, 3, 3), (64, 2, 3), (1, 1, 1), (2, 3, 200)  # 
 
 
 def _lowered(scores: Tensor, *, slopes: Tensor | None = None, offset: int | None = None, sign: float = -1.0) -> Tensor:
-    """The scores with one step replaced by a wrong one."""
+    """The scores with ALiBi's bias; any step can be replaced by a wrong one."""
     heads, queries, keys = scores.shape
     slopes = _slopes(heads) if slopes is None else slopes
     offset = keys - queries if offset is None else offset
@@ -108,7 +80,7 @@ def _slopes(heads: int, first: int = 1) -> Tensor:
 
 with_alibi = Exercise(
     "with_alibi",
-    _with_alibi,
+    _lowered,
     _draw_scores,
     edges=tuple(normal("HLS", H=heads, L=queries, S=keys) for heads, queries, keys in SHAPES),
     mistakes=(

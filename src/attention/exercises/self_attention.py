@@ -7,17 +7,11 @@ import torch
 from torch import Tensor
 
 from attention.exercises.draws import NO_CLAMP, normal, primes, single
-from attention.exercises.exercise import Edge, Exercise, Mistake, lookup
+from attention.exercises.exercise import Edge, Exercise, Mistake
 
 
 def _attend(query: Tensor, key: Tensor, value: Tensor, width: int | None = None) -> Tensor:
     return (query @ key.T / math.sqrt(width or query.size(1))).softmax(dim=1) @ value
-
-
-def _cross_attention(target: Tensor, source: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor) -> Tensor:
-    keys = torch.stack([token @ w_k for token in source])
-    values = torch.stack([token @ w_v for token in source])
-    return torch.stack([lookup(token @ w_q, keys, values) for token in target])
 
 
 def _draw(generator: torch.Generator, sizes: Callable = primes) -> tuple:
@@ -36,7 +30,7 @@ def _draw_far(generator: torch.Generator) -> tuple:
 
 cross_attention = Exercise(
     "cross_attention",
-    _cross_attention,
+    lambda target, source, w_q, w_k, w_v: _attend(target @ w_q, source @ w_k, source @ w_v),
     _draw,
     edges=(single(_draw), Edge(_draw_far, NO_CLAMP)),
     mistakes=(

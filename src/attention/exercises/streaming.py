@@ -108,11 +108,8 @@ merged_answer = Exercise(
 
 
 def _linear_recurrence(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    answers = []
-    for number, asks in enumerate(query):
-        weights = torch.stack([(asks * each).sum() for each in key[: number + 1]])
-        answers.append((weights.unsqueeze(1) * value[: number + 1]).sum(0) / weights.sum())
-    return torch.stack(answers)
+    state = (key[:, :, None] * value[:, None]).cumsum(dim=0)  # (L, D, Dv)
+    return (query[:, :, None] * state).sum(dim=1) / (query * key.cumsum(dim=0)).sum(dim=1, keepdim=True)
 
 
 def _draw_features(generator: torch.Generator, sizes: Callable = primes) -> tuple:
