@@ -1,6 +1,5 @@
 """The exercises of chapter 13, keys and values that are kept."""
 
-import math
 from collections.abc import Callable
 from functools import partial
 
@@ -17,9 +16,8 @@ _draws_step = partial(normal, "HND", "HND", "HND", "HSD", "HSD")
 def _step(query: Tensor, key: Tensor, value: Tensor, kept_key: Tensor, kept_value: Tensor, diagonal: int) -> Tensor:
     """All keys, the kept first, each new token seeing them up to some diagonal."""
     keys, values = torch.cat([kept_key, key], dim=1), torch.cat([kept_value, value], dim=1)
-    scores = query @ keys.mT / math.sqrt(query.size(2))
-    hidden = torch.ones_like(scores).triu(diagonal + 1) > 0
-    return scores.masked_fill(hidden, -math.inf).softmax(-1) @ values
+    visible = torch.ones(query.size(1), keys.size(1), dtype=torch.bool).tril(diagonal)
+    return scaled_dot_product_attention(query, keys, values, visible)
 
 
 cached_step = Exercise(

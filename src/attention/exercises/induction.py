@@ -9,6 +9,7 @@ from torch import Tensor
 
 from attention.exercises.draws import normal, one_of, primes, single
 from attention.exercises.exercise import Edge, Exercise, Mistake
+from attention.functional import scaled_dot_product_attention
 
 SHARPNESS = 5
 
@@ -29,9 +30,7 @@ def _marks(symbols: Tensor, back: int) -> Tensor:
 
 
 def _attend(query: Tensor, key: Tensor, value: Tensor, causal: bool = True) -> Tensor:
-    scores = SHARPNESS * query @ key.T
-    hidden = torch.ones_like(scores).triu(1) > 0
-    return (scores.masked_fill(hidden, -math.inf) if causal else scores).softmax(dim=1) @ value
+    return scaled_dot_product_attention(query, key, value, is_causal=causal, scale=SHARPNESS)
 
 
 two_heads = Exercise(
