@@ -40,31 +40,6 @@ def test_bonds_are_those_that_are_written(line):
             assert [start for start, other in doubles if other == end], (line, end)
 
 
-@pytest.mark.parametrize("line", LINES.values(), ids=LINES)
-def test_bonds_are_of_one_length_and_atoms_stand_apart(line):
-    picture = drawing(line)
-    for start, end, _ in picture.bonds:
-        assert distance(picture, start, end) == pytest.approx(1.5, abs=0.03)
-    for side in (picture.before, picture.after):
-        for one in side:
-            near = [other for other in side if other < one and is_joined(picture, one, other)]
-            assert all(distance(picture, one, other) > 1 for other in near)
-
-
-def distance(picture, one, other):
-    (x, y), (u, v) = picture.places[one], picture.places[other]
-    return ((x - u) ** 2 + (y - v) ** 2) ** 0.5
-
-
-def is_joined(picture, one, other):
-    """Whether a path of bonds leads from the one to the other."""
-    found, edge = set(), {one}
-    while edge:
-        found |= edge
-        edge = {b for bond in picture.bonds for a, b in (bond[:2], bond[1::-1]) if a in found} - found
-    return other in found
-
-
 def test_an_unknown_reaction_is_told():
     with pytest.raises(ValueError, match="the places of 'C>>C' are not known; they are of CC"):
         drawing("C>>C")

@@ -80,15 +80,6 @@ def test_more_padding_trains_the_same_model():
     assert_close(*(nn.utils.parameters_to_vector(model.parameters()) for model in models))
 
 
-def test_a_batch_is_no_wider_than_its_longest_source():
-    model, widths = translator(), []
-    model.encoder.register_forward_pre_hook(lambda module, arguments: widths.append(arguments[0].size(1)))
-    batches = torch.randint(3, (4, 2), generator=seeded(), device="cpu")
-    trained(model)
-    assert widths == LENGTHS.cpu()[batches].amax(1).tolist()
-    assert len(set(widths)) > 1
-
-
 def test_a_loop_may_look_at_the_model_between_two_steps():
     plain, watched = translator(dropout=0.3), translator(dropout=0.3)
     torch.manual_seed(1)
