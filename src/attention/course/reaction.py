@@ -274,16 +274,15 @@ def shares(weights: Tensor, before: Sequence[int], after: Sequence[int]) -> Tens
     return both / both.sum(dim=-1, keepdim=True)
 
 
-def map_atoms(tokens: Sequence[str], weights: Tensor, times: float = 90.0) -> tuple[dict[int, int], float]:
+def map_atoms(tokens: Sequence[str], weights: Tensor) -> tuple[dict[int, int], float]:
     """Map the products' atoms to the reactants', one to one, as RXNMapper does.
 
     Atoms of different elements are never mapped. The largest share is taken first; then the shares between the
-    neighbours of its two atoms are multiplied, both atoms are struck out, and the rows are normalised anew.
+    neighbours of its two atoms are multiplied by 90, both atoms are struck out, and the rows are normalised anew.
 
     Args:
         tokens: with ``[CLS]`` and ``[SEP]`` around them, L of them.
         weights: (L, L), of one head.
-        times: by how much a share between neighbours counts more.
 
     Returns:
         positions in ``tokens``, product atom → reactant atom, in the order in which they were taken; and the
@@ -307,7 +306,7 @@ def map_atoms(tokens: Sequence[str], weights: Tensor, times: float = 90.0) -> tu
         confidence *= rows[row, column].item()
         near_row = torch.tensor([(after[row], p) in bonded for p in after])
         near_column = torch.tensor([(before[column], r) in bonded for r in before])
-        table[near_row[:, None] & near_column] *= times
+        table[near_row[:, None] & near_column] *= 90
         table[row], table[:, column] = 0, 0
     return found, confidence
 
