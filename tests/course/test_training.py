@@ -2,6 +2,7 @@
 
 import functools
 import math
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -106,17 +107,6 @@ def test_it_learns_to_turn_three_letters_round():
 # Counting
 
 
-class Parrot(nn.Module):
-    """Translates every source into the same ids."""
-
-    def __init__(self, ids):
-        super().__init__()
-        self.ids = torch.tensor(ids)
-
-    def translate(self, source, lengths, *, max_steps):
-        return self.ids[:, :max_steps], None
-
-
 @pytest.mark.parametrize(
     ("ids", "right"),
     [
@@ -127,19 +117,8 @@ class Parrot(nn.Module):
     ],
 )
 def test_a_match_is_right_to_its_end(ids, right):
-    assert exact_matches(Parrot(ids), SOURCE, LENGTHS, TARGET).tolist() == right
-
-
-@pytest.mark.parametrize("training", [True, False])
-def test_counting_leaves_every_part_s_mode_and_drops_nothing_out(training):
-    model = translator(dropout=0.5).eval()
-    source, lengths = SOURCE.repeat(50, 1), LENGTHS.repeat(50)
-    target, _ = model.translate(source, lengths, max_steps=3)
-    model.train(training)
-    model.encoder.train(not training)
-    before = [part.training for part in model.modules()]
-    assert exact_matches(model, source, lengths, target).all()
-    assert [part.training for part in model.modules()] == before
+    parrot = SimpleNamespace(translate=lambda source, lengths, max_steps: (torch.tensor(ids)[:, :max_steps], None))
+    assert exact_matches(parrot, SOURCE, LENGTHS, TARGET).tolist() == right
 
 
 # Devices
