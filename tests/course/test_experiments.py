@@ -1,7 +1,6 @@
 """The experiments: what is stored is what each module makes, the command that makes it, and chapter 9's in detail."""
 
 import importlib
-import math
 
 import pytest
 import torch
@@ -130,9 +129,3 @@ def test_the_stored_widths_are_those_of_their_errors(way, per_key):
     mark = widths.MARKS.index(1000)
     assert loss.item() == pytest.approx(ten[0]["losses"][mark].item(), abs=2e-4)
     assert widths.test_error(x, y, w) == pytest.approx(ten[0]["errors"][mark].item(), abs=2e-4)
-
-
-def test_the_target_by_hand():
-    """At π/2 the sines are 1, −1 and 0."""
-    x = torch.tensor([0.0, math.pi / 2])
-    assert_close(kernel_regression.target(x), torch.tensor([0.0, 2 - 0.4 + math.sqrt(math.pi / 2)]))

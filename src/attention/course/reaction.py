@@ -313,14 +313,14 @@ def map_atoms(tokens: Sequence[str], weights: Tensor) -> tuple[dict[int, int], f
 
 def renamed(theirs: dict[str, Tensor]) -> dict[str, Tensor]:
     """The published tensors by the names that :class:`ReactionModel` has for them."""
-    ours = {}
-    for name, tensor in theirs.items():
-        name = name.replace("albert.encoder.albert_layer_groups.0.albert_layers.0.", "")
-        for old, new in NAMES.items():
-            if name.startswith(old):
-                ours[name.replace(old, new, 1)] = tensor
+    layer = "albert.encoder.albert_layer_groups.0.albert_layers.0."
+    ours = {
+        name.removeprefix(layer).replace(old, new, 1): tensor
+        for name, tensor in theirs.items()
+        for old, new in NAMES.items()
+        if name.removeprefix(layer).startswith(old)
+    }
     # Every token is of type 0, whose vector can be added to all positions once and for all.
-    ours["position_embedding.weight"] = (
-        ours["position_embedding.weight"] + theirs["albert.embeddings.token_type_embeddings.weight"][0]
-    )
+    of_type_0 = theirs["albert.embeddings.token_type_embeddings.weight"][0]
+    ours["position_embedding.weight"] = ours["position_embedding.weight"] + of_type_0
     return ours
