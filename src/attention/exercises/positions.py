@@ -8,8 +8,7 @@ from torch import Tensor
 
 from attention.exercises.draws import normal, one_of, primes, single
 from attention.exercises.exercise import Exercise, Mistake
-
-BASE = 10000.0
+from attention.positions import rotate, rotate_heads
 
 
 def _draw_rotary(generator: torch.Generator, sizes: Callable = primes) -> tuple:
@@ -18,39 +17,31 @@ def _draw_rotary(generator: torch.Generator, sizes: Callable = primes) -> tuple:
     return query, key, *(60 * torch.rand(length, generator=generator) - 30 for length in (queries, keys))
 
 
-def _turn(x: Tensor, positions: Tensor, interleaved: bool = False) -> Tensor:
-    half = x.size(1) // 2
-    angles = positions[:, None] / BASE ** (torch.arange(half) / half)
-    a, b = (x[:, 0::2], x[:, 1::2]) if interleaved else x.chunk(2, dim=1)
-    pair = a * angles.cos() - b * angles.sin(), a * angles.sin() + b * angles.cos()
-    return torch.stack(pair, dim=-1).flatten(1) if interleaved else torch.cat(pair, dim=1)
-
-
 def _scores(query: Tensor, key: Tensor) -> Tensor:
     return query @ key.T / math.sqrt(query.size(1))
 
 
 rotary_scores = Exercise(
     "rotary_scores",
-    lambda query, key, i, j: _scores(_turn(query, i), _turn(key, j)),
+    lambda query, key, i, j: _scores(*rotate_heads(query, key, i, j)),
     _draw_rotary,
     edges=(single(_draw_rotary),),
     mistakes=(
         Mistake(
-            lambda query, key, i, j: _scores(_turn(query, i), key),
+            lambda query, key, i, j: _scores(rotate(query, i), key),
             "Only the queries are turned. Turn the keys as well, each by its own position.",
         ),
         Mistake(
-            lambda query, key, i, j: _scores(_turn(query, i), _turn(key, -j)),
+            lambda query, key, i, j: _scores(*rotate_heads(query, key, i, -j)),
             "You turn keys against the queries: the score then depends on the sum of the positions. Turn both the same "
             "way, and the difference is left.",
         ),
         Mistake(
-            lambda query, key, i, j: _scores(_turn(query, i, interleaved=True), _turn(key, j, interleaved=True)),
+            lambda query, key, i, j: _scores(*rotate_heads(query, key, i, j, layout="interleaved")),
             "Your pairs are the columns 2i and 2i + 1. That is the other layout: here i and i + D/2 are a pair.",
         ),
         Mistake(
-            lambda query, key, i, j: _turn(query, i) @ _turn(key, j).T,
+            lambda query, key, i, j: rotate(query, i) @ rotate(key, j).T,
             "The turns are right. The scores are not divided by the root of the width.",
         ),
     ),

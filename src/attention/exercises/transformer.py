@@ -113,18 +113,6 @@ decoder_block = Exercise(
 )
 
 
-def _top_p(probabilities: Tensor, p: float) -> Tensor:
-    order = sorted(range(len(probabilities)), key=lambda number: -probabilities[number].item())
-    kept, total = [], 0.0
-    for number in order:
-        if total >= p:
-            break
-        kept.append(number)
-        total += probabilities[number].item()
-    whole = sum(probabilities[number] for number in kept)
-    return torch.stack([each / whole if number in kept else 0 * each for number, each in enumerate(probabilities)])
-
-
 def _draw_probabilities(generator: torch.Generator) -> tuple:
     """Three to five tokens are needed; p lies midway between two totals."""
     count, needed = 5 + primes(generator, 1)[0], one_of(generator, 3, 5)
@@ -172,7 +160,7 @@ def _not_put_back(probabilities: Tensor, p: float) -> Tensor:
 
 top_p = Exercise(
     "top_p",
-    _top_p,
+    lambda probabilities, p: _kept(probabilities, _likelier(probabilities) < p),
     _draw_probabilities,
     edges=(
         Edge(
