@@ -30,11 +30,6 @@ def test_a_sequence_is_a_loop_of_distinct_symbols_and_its_answers_those_of_the_l
         assert there[n] == [row[place] in row[:place] for place in range(20)]
 
 
-def test_loops_of_each_length_are_drawn():
-    _, period = induction.draw(500, torch.Generator().manual_seed(0))
-    assert {*period.flatten().tolist()} == {*range(8, 17)}
-
-
 @settings(max_examples=20)
 @given(seed=SEEDS)
 def test_scores_are_mean_weights(seed):
@@ -103,12 +98,4 @@ def test_the_first_block_is_missing_from_one_role_alone(role):
     tokens, _ = induction.draw(3, torch.Generator().manual_seed(0))
     whole = model(tokens, attn_masks={0: mask})
     found = plans.without(model, tokens, role, mask)
-    if role is None:
-        assert_close(found, whole)
-        return
-    first, second = model.blocks
-    embedded = model.embed(tokens)
-    x, _ = first(embedded, mask, is_causal=True)
-    reads = {name: second.before_attend(embedded if name == role else x) for name in ("query", "key", "value")}
-    assert_close(found, model.unembed(x + second.attend(**reads, is_causal=True)[0]))
-    assert (found - whole).abs().max() > 1e-3
+    assert torch.allclose(found, whole) == (role is None)

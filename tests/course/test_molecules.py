@@ -5,7 +5,7 @@ import json
 import pytest
 
 from attention.course.molecules import FILE, drawing, known, symbol
-from attention.course.reaction import ESTER, REACTIONS, bonds, element, tokenize
+from attention.course.reaction import ESTER, REACTIONS, element, tokenize
 
 LINES = REACTIONS | ESTER
 
@@ -24,45 +24,6 @@ def test_each_atom_that_is_written_has_its_place_in_order(line):
     assert len(picture.places) == len(picture.symbols)
     assert [*picture.before, *picture.after] == [*range(len(written))]
     assert len(picture.before) == sum(element(token) is not None for token in tokens[: tokens.index(">>")])
-
-
-@pytest.mark.parametrize("line", LINES.values(), ids=LINES)
-def test_bonds_are_those_that_are_written(line):
-    tokens = tokenize(line)
-    number = {position: atom for atom, position in enumerate(p for p, token in enumerate(tokens) if element(token))}
-    assert [tuple(bond[:2]) for bond in drawing(line).bonds] == sorted(
-        tuple(sorted((number[start], number[end]))) for start, end in bonds(tokens)
-    )
-    doubles = {(start, end) for start, end, lines in drawing(line).bonds if lines == 2}
-    for position, token in enumerate(tokens):
-        if token == "=":  # before an atom, in these reactions
-            end = number[position + 1]
-            assert [start for start, other in doubles if other == end], (line, end)
-
-
-@pytest.mark.parametrize("line", LINES.values(), ids=LINES)
-def test_bonds_are_of_one_length_and_atoms_stand_apart(line):
-    picture = drawing(line)
-    for start, end, _ in picture.bonds:
-        assert distance(picture, start, end) == pytest.approx(1.5, abs=0.03)
-    for side in (picture.before, picture.after):
-        for one in side:
-            near = [other for other in side if other < one and is_joined(picture, one, other)]
-            assert all(distance(picture, one, other) > 1 for other in near)
-
-
-def distance(picture, one, other):
-    (x, y), (u, v) = picture.places[one], picture.places[other]
-    return ((x - u) ** 2 + (y - v) ** 2) ** 0.5
-
-
-def is_joined(picture, one, other):
-    """Whether a path of bonds leads from the one to the other."""
-    found, edge = set(), {one}
-    while edge:
-        found |= edge
-        edge = {b for bond in picture.bonds for a, b in (bond[:2], bond[1::-1]) if a in found} - found
-    return other in found
 
 
 def test_an_unknown_reaction_is_told():

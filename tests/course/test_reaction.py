@@ -146,47 +146,16 @@ def test_all_fifteen_blanks_are_filled(model, tokenizer):
     assert torch.equal(logits[torch.arange(15), places].argmax(dim=-1), ids[places])
 
 
-def test_padding_changes_nothing(model, tokenizer):
-    ids = tokenizer.encode("CCCCBr.[OH-]>>CCCCO")[None]
-    padded = torch.nn.functional.pad(ids, (0, 4))
-    with torch.no_grad():
-        logits, maps = model(ids)
-        others, wider = model(padded, padded != 0)
-    L = ids.size(1)
-    torch.testing.assert_close(others[:, :L], logits, rtol=1e-4, atol=1e-4)
-    torch.testing.assert_close(wider[..., :L, :L], maps, rtol=1e-4, atol=1e-5)
-
-
 def test_a_silent_head_adds_nothing(model, tokenizer):
     ids = tokenizer.encode("CCCCBr.[OH-]>>CCCCO")[None]
     with torch.no_grad():
         logits, maps = model(ids)
         others, silent = model(ids, silent=[(3, 5)])
-        never = ReactionModel.published()
-        never.block.attend.v_proj.weight[160:192] = 0  # head 5's values are zeros, in every layer
-        never.block.attend.v_proj.bias[160:192] = 0
-        zeros, _ = never(ids)
-        everywhere, _ = model(ids, silent=[(layer, 5) for layer in range(12)])
     assert not silent[0, 3, 5].any()
     torch.testing.assert_close(silent[0, :3], maps[0, :3])
     assert not torch.allclose(others, logits)
-    torch.testing.assert_close(everywhere, zeros, rtol=1e-4, atol=1e-4)
     with pytest.raises(ValueError, match=r"silent must be pairs \(layer, head\) up to \(11, 7\), found \[\(12, 0\)\]"):
         model(ids, silent=[(12, 0)])
-
-
-def test_attention_can_be_replaced_in_every_layer(model, tokenizer):
-    """By a mean over all tokens: each map is uniform."""
-
-    def mean(q, k, v, mask, bias):
-        weights = torch.full((*q.shape[:-1], k.size(-2)), 1 / k.size(-2))
-        return weights @ v, weights
-
-    ids = tokenizer.encode("CCCCBr.[OH-]>>CCCCO")[None]
-    with torch.no_grad():
-        others, uniform = ReactionModel.published(attend=mean)(ids)
-        assert not torch.allclose(others, model(ids)[0], atol=0.1)
-    assert (uniform == uniform[0, 0, 0, 0, 0]).all()
 
 
 @pytest.mark.parametrize("line", [*REACTIONS.values(), "OC.[18OH]>>CO"])

@@ -4,12 +4,9 @@ import os
 import subprocess
 import sys
 
-import pytest
 
-
-@pytest.mark.parametrize("count", [2, 3])
-def test_a_ring_of_processes_answers_as_one_does_and_counts_what_it_receives(count):
-    launch = ["torch.distributed.run", f"--nproc-per-node={count}", "-m", "attention.course.experiments.sharded"]
+def test_a_ring_of_three_processes_answers_as_one_does_and_counts_what_it_receives():
+    launch = ["torch.distributed.run", "--nproc-per-node=3", "-m", "attention.course.experiments.sharded"]
     run = subprocess.run(
         [sys.executable, "-m", *launch],
         capture_output=True,
@@ -19,4 +16,4 @@ def test_a_ring_of_processes_answers_as_one_does_and_counts_what_it_receives(cou
     )
     assert run.returncode == 0, run.stderr  # each process compares its own answers
     stretch = 256 * 4 * 2 * 32 * 4  # tokens, heads, keys and values, width, bytes of a float32
-    assert f"received {(count - 1) * stretch:,} bytes" in run.stdout
+    assert f"received {2 * stretch:,} bytes" in run.stdout

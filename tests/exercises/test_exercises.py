@@ -39,28 +39,14 @@ CHAPTERS = [
 ]
 EXERCISES = [found for chapter in CHAPTERS for found in vars(chapter).values() if isinstance(found, Exercise)]
 CORRECT = f"correct: values and gradients, on {TRIALS} random inputs and at the edges."
-CORRECT_VALUES = f"correct: values, on {TRIALS} random inputs and at the edges."
 
 
 def tensors(arguments):
     return [argument for argument in arguments if isinstance(argument, Tensor)]
 
 
-@functools.cache
-def differentiable(exercise):
-    """Whether the result of an exercise has a gradient; a mask has none."""
-    arguments = exercise.draw(torch.Generator())
-    for tensor in tensors(arguments):
-        tensor.requires_grad_(tensor.is_floating_point())
-    return exercise.specification(*arguments).requires_grad
-
-
-def correct(exercise):
-    return CORRECT if differentiable(exercise) else CORRECT_VALUES
-
-
-def slowly(exercise):
-    """The specification as an answer whose own code has no loop in it, nor anything else that an exercise forbids."""
+def right(exercise):
+    """The specification as an answer, whose own code has nothing in it that an exercise forbids."""
     return lambda *arguments: exercise.specification(*arguments)
 
 
@@ -75,8 +61,8 @@ pytestmark = pytest.mark.usefixtures("on_the_cpu")
 def test_the_specification_is_right_whatever_the_default_device(exercise, capsys):
     before = torch.get_rng_state()
     with torch.device("meta"):
-        exercise.check(slowly(exercise))
-    assert capsys.readouterr().out == f"{exercise.name}: {correct(exercise)}\n"
+        exercise.check(right(exercise))
+    assert capsys.readouterr().out.startswith(f"{exercise.name}: correct: values")
     assert torch.equal(torch.get_rng_state(), before)
 
 
@@ -85,7 +71,8 @@ def test_every_exercise_has_a_solution_in_the_book():
     hidden = [cell for cell in cells if "solution" in cell.metadata.get("tags", [])]
     solutions = [cell for cell in hidden if ".check(" in cell.source]  # the others work out an exercise on paper
     printed = ["".join(output.text for output in cell.outputs) for cell in solutions]
-    assert sorted(printed) == sorted(f"{exercise.name}: {correct(exercise)}\n" for exercise in EXERCISES)
+    expected = [f"{exercise.name}: {exercise.verdict(right(exercise))}\n" for exercise in EXERCISES]
+    assert sorted(printed) == sorted(expected)
 
 
 @every_exercise
@@ -194,7 +181,7 @@ def test_a_constant_in_place_of_an_input_hears_how_to_stay_with_tensors():
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
 def test_gradients_are_compared_where_none_are_recorded(mode):
     with mode():
-        assert transformer.rms_norm.verdict(slowly(transformer.rms_norm)) == CORRECT
+        assert transformer.rms_norm.verdict(right(transformer.rms_norm)) == CORRECT
         assert "cannot follow how they came about" in transformer.rms_norm.verdict(lambda x, w: rms_norm(x, w).detach())
 
 
@@ -218,31 +205,26 @@ def clamped(bound):
     return lambda table: table.clamp(-bound, bound).softmax(dim=-1)
 
 
-def heads_with(softmax):
-    return lambda q, k: softmax(q @ k.mT / math.sqrt(q.size(2)))
+def weights_with(softmax):
+    return lambda q, k: softmax(q @ k.mT / math.sqrt(q.size(-1)))
 
 
 def gradient_with(softmax):
     def answer(q, k, v):
-        weights = softmax(k @ q / math.sqrt(len(q)))
+        weights = weights_with(softmax)(q, k)
         return (weights * (v - weights @ v)) @ k / math.sqrt(len(q))
 
     return answer
 
 
 def attending_with(softmax):
-    def answer(target, source, w_q, w_k, w_v):
-        return softmax((target @ w_q) @ (source @ w_k).T / math.sqrt(w_q.size(1))) @ (source @ w_v)
-
-    return answer
+    return lambda target, source, w_q, w_k, w_v: weights_with(softmax)(target @ w_q, source @ w_k) @ (source @ w_v)
 
 
 def layer_with(softmax):
     def answer(tokens, in_proj_weight, out_weight, heads):
-        query, key, value = (
-            part.unflatten(-1, (heads, -1)).transpose(1, 2) for part in (tokens @ in_proj_weight.T).chunk(3, dim=-1)
-        )
-        return (softmax(query @ key.mT / math.sqrt(query.size(-1))) @ value).transpose(1, 2).flatten(2) @ out_weight.T
+        query, key, value = (multi_head._split(tokens @ third.T, heads) for third in in_proj_weight.chunk(3))
+        return multi_head._merged(weights_with(softmax)(query, key) @ value) @ out_weight.T
 
     return answer
 
@@ -342,12 +324,10 @@ def raising_at_one(probabilities, p):
     return nucleus(below)(probabilities, p)
 
 
-def recurrence(small=0.0):
-    def answer(query, key, value):
-        table = (key[:, :, None] * value[:, None]).cumsum(dim=0)
-        return torch.einsum("td,tdv->tv", query, table) / ((query * key.cumsum(dim=0)).sum(1, keepdim=True) + small)
-
-    return answer
+def with_a_little_more(query, key, value):
+    """The recurrence, with something added to each sum of weights."""
+    total = (query * key.cumsum(dim=0)).sum(1, keepdim=True)
+    return streaming.linear_recurrence.specification(query, key, value) * total / (total + 1e-6)
 
 
 def regrouped(query, key, value):
@@ -373,15 +353,6 @@ def alibi(far=math.inf, wrong_heads=()):
         return scores - slopes * distance + 0.01 * (H in wrong_heads)
 
     return answer
-
-
-def in_sorted_order(table):
-    columns = torch.full((len(table),), -1)
-    for place in table.flatten().argsort(descending=True).tolist():
-        row, column = divmod(place, table.size(1))
-        if columns[row] < 0 and column not in columns.tolist():
-            columns[row] = column
-    return columns
 
 
 def by_the_largest_sum(table):
@@ -413,7 +384,7 @@ def striking(struck, change=lambda share: share):
 
 TEN = "Here the scores lie 10⁴ above 0"
 WITH_SOFTMAX = (
-    (scaling.head_weights, heads_with),
+    (scaling.head_weights, weights_with),
     (softmax.answer_gradient, gradient_with),
     (self_attention.cross_attention, attending_with),
 )
@@ -463,7 +434,7 @@ REFUSED = [
     (streaming.merged_answer, merged_with(larger, lambda total: total), "0 / 0"),
     (streaming.merged_answer, lambda *parts: merged_with(torch.maximum)(*parts).nan_to_num(), "hold NaN"),
     (streaming.linear_recurrence, regrouped, "Now find them without a table of all pairs"),
-    (streaming.linear_recurrence, recurrence(1e-6), "add nothing"),
+    (streaming.linear_recurrence, with_a_little_more, "add nothing"),
     (reaction.assign, by_the_largest_sum, "The largest sum is not asked for"),
     (reaction.assign, striking(-1), "Strike out with −∞"),
     *((reaction.assign_with_bonds, striking(-math.inf, lambda s, by=by: s * by), "is right") for by in (80, 100)),
@@ -503,7 +474,6 @@ ACCEPTED = [
     (scores.distance_scores, lambda q, k: -0.5 * (q[:, None] - k).norm(dim=2).square()),
     *((exercise, answer(lambda s: plain(shifted(s)))) for exercise, answer in WITH_SOFTMAX),
     *((exercise, answer(lambda s: s.log_softmax(dim=-1).exp())) for exercise, answer in WITH_SOFTMAX),
-    (softmax.stable_softmax, lambda s: plain(shifted(s.double()))),
     (softmax.answer_gradient, by_covariance),
     (masking.safe_softmax, cut_off_below(math.inf)),
     *(
@@ -517,15 +487,13 @@ ACCEPTED = [
     (transformer.top_p, lambda probabilities, p: nucleus(below)(probabilities.flip(0), p).flip(0)),
     (streaming.merged_answer, merged_with(larger, lambda total: total + 1e-12)),
     (cache.grouped_attention, lambda *h: F.scaled_dot_product_attention(*(x[None] for x in h), enable_gqa=True)[0]),
-    (streaming.linear_recurrence, recurrence()),
-    (reaction.assign, in_sorted_order),
     (reaction.assign_with_bonds, striking(-math.inf, lambda share: share * 90)),
 ]
 
 
 @pytest.mark.parametrize(("exercise", "answer"), ACCEPTED, ids=[exercise.name for exercise, _ in ACCEPTED])
 def test_a_check_accepts(exercise, answer):
-    assert {exercise.verdict(answer) for _ in range(3)} == {correct(exercise)}
+    assert {exercise.verdict(answer) for _ in range(3)} == {exercise.verdict(right(exercise))}
 
 
 # What an exercise forbids is found by what is used, not by what it is called.

@@ -274,16 +274,15 @@ def shares(weights: Tensor, before: Sequence[int], after: Sequence[int]) -> Tens
     return both / both.sum(dim=-1, keepdim=True)
 
 
-def map_atoms(tokens: Sequence[str], weights: Tensor, times: float = 90.0) -> tuple[dict[int, int], float]:
+def map_atoms(tokens: Sequence[str], weights: Tensor) -> tuple[dict[int, int], float]:
     """Map the products' atoms to the reactants', one to one, as RXNMapper does.
 
     Atoms of different elements are never mapped. The largest share is taken first; then the shares between the
-    neighbours of its two atoms are multiplied, both atoms are struck out, and the rows are normalised anew.
+    neighbours of its two atoms are multiplied by 90, both atoms are struck out, and the rows are normalised anew.
 
     Args:
         tokens: with ``[CLS]`` and ``[SEP]`` around them, L of them.
         weights: (L, L), of one head.
-        times: by how much a share between neighbours counts more.
 
     Returns:
         positions in ``tokens``, product atom → reactant atom, in the order in which they were taken; and the
@@ -307,21 +306,21 @@ def map_atoms(tokens: Sequence[str], weights: Tensor, times: float = 90.0) -> tu
         confidence *= rows[row, column].item()
         near_row = torch.tensor([(after[row], p) in bonded for p in after])
         near_column = torch.tensor([(before[column], r) in bonded for r in before])
-        table[near_row[:, None] & near_column] *= times
+        table[near_row[:, None] & near_column] *= 90
         table[row], table[:, column] = 0, 0
     return found, confidence
 
 
 def renamed(theirs: dict[str, Tensor]) -> dict[str, Tensor]:
     """The published tensors by the names that :class:`ReactionModel` has for them."""
-    ours = {}
-    for name, tensor in theirs.items():
-        name = name.replace("albert.encoder.albert_layer_groups.0.albert_layers.0.", "")
-        for old, new in NAMES.items():
-            if name.startswith(old):
-                ours[name.replace(old, new, 1)] = tensor
+    layer = "albert.encoder.albert_layer_groups.0.albert_layers.0."
+    ours = {
+        name.removeprefix(layer).replace(old, new, 1): tensor
+        for name, tensor in theirs.items()
+        for old, new in NAMES.items()
+        if name.removeprefix(layer).startswith(old)
+    }
     # Every token is of type 0, whose vector can be added to all positions once and for all.
-    ours["position_embedding.weight"] = (
-        ours["position_embedding.weight"] + theirs["albert.embeddings.token_type_embeddings.weight"][0]
-    )
+    of_type_0 = theirs["albert.embeddings.token_type_embeddings.weight"][0]
+    ours["position_embedding.weight"] = ours["position_embedding.weight"] + of_type_0
     return ours

@@ -1,6 +1,5 @@
 """The exercises of chapter 13, keys and values that are kept."""
 
-import math
 from collections.abc import Callable
 from functools import partial
 
@@ -8,18 +7,8 @@ import torch
 from torch import Tensor
 
 from attention.exercises.draws import normal, primes, single
-from attention.exercises.exercise import Exercise, Mistake, lookup
-
-
-def _cached_step(query: Tensor, key: Tensor, value: Tensor, kept_key: Tensor, kept_value: Tensor) -> Tensor:
-    keys, values = torch.cat([kept_key, key], dim=1), torch.cat([kept_value, value], dim=1)
-    heads = []
-    for of_head, all_keys, all_values in zip(query, keys, values, strict=True):
-        seen = [kept_key.size(1) + new + 1 for new in range(len(of_head))]
-        answers = [lookup(each, all_keys[:n], all_values[:n]) for each, n in zip(of_head, seen, strict=True)]
-        heads.append(torch.stack(answers))
-    return torch.stack(heads)
-
+from attention.exercises.exercise import Exercise, Mistake
+from attention.functional import scaled_dot_product_attention
 
 _draws_step = partial(normal, "HND", "HND", "HND", "HSD", "HSD")
 
@@ -27,14 +16,13 @@ _draws_step = partial(normal, "HND", "HND", "HND", "HSD", "HSD")
 def _step(query: Tensor, key: Tensor, value: Tensor, kept_key: Tensor, kept_value: Tensor, diagonal: int) -> Tensor:
     """All keys, the kept first, each new token seeing them up to some diagonal."""
     keys, values = torch.cat([kept_key, key], dim=1), torch.cat([kept_value, value], dim=1)
-    scores = query @ keys.mT / math.sqrt(query.size(2))
-    hidden = torch.ones_like(scores).triu(diagonal + 1) > 0
-    return scores.masked_fill(hidden, -math.inf).softmax(-1) @ values
+    visible = torch.ones(query.size(1), keys.size(1), dtype=torch.bool).tril(diagonal)
+    return scaled_dot_product_attention(query, keys, values, visible)
 
 
 cached_step = Exercise(
     "cached_step",
-    _cached_step,
+    lambda *heads: _step(*heads, diagonal=heads[3].size(1)),
     _draws_step(),
     edges=(_draws_step(N=1), _draws_step(S=0), _draws_step(S=1), single(_draws_step())),
     mistakes=(
@@ -55,29 +43,20 @@ cached_step = Exercise(
 )
 
 
-def _grouped_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    size = query.size(0) // key.size(0)
-    return torch.stack(
-        [
-            torch.stack([lookup(each, key[head // size], value[head // size]) for each in of_head])
-            for head, of_head in enumerate(query)
-        ]
-    )
-
-
 def _draw_groups(generator: torch.Generator, size: int = 2, sizes: Callable = primes, **fixed: int) -> tuple:
     """Keys and values are of one width, and queries, keys and groups of different numbers."""
     query, key, value = normal("GLD", "GSD", "GSD", **fixed)(generator, sizes)
     return torch.randn(size * len(query), *query.shape[1:], generator=generator), key, value
 
 
-def _attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    return (query @ key.mT / math.sqrt(query.size(2))).softmax(dim=-1) @ value
+def _grouped(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    size = len(query) // len(key)
+    return scaled_dot_product_attention(query, *(each.repeat_interleave(size, dim=0) for each in (key, value)))
 
 
 grouped_attention = Exercise(
     "grouped_attention",
-    _grouped_attention,
+    _grouped,
     _draw_groups,
     edges=(
         partial(_draw_groups, G=1, size=3),
@@ -87,12 +66,12 @@ grouped_attention = Exercise(
     ),
     mistakes=(
         Mistake(
-            lambda q, k, v: _attend(q, *(each.repeat(len(q) // len(k), 1, 1) for each in (k, v))),
+            lambda q, k, v: scaled_dot_product_attention(q, *(each.repeat(len(q) // len(k), 1, 1) for each in (k, v))),
             "Your heads take the groups in turns, as repeat lays them out. Heads of a group lie side by side: "
             "repeat_interleave.",
         ),
         Mistake(
-            lambda q, k, v: _attend(q, k[:1], v[:1]),
+            lambda q, k, v: scaled_dot_product_attention(q, k[:1], v[:1]),
             "All your heads share the first head of keys. Each group has its own.",
         ),
     ),

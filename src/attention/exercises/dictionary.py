@@ -1,17 +1,11 @@
 """The exercises of chapter 1, the dictionary analogy."""
 
 import torch
-from torch import Tensor
 
 from attention.exercises.draws import centred, changed, normal, primes, single
 from attention.exercises.exercise import Edge, Exercise, Mistake
 
 COLD, HOT = 0.02, 200.0
-
-
-def _weights_at(scores: Tensor, temperature: float) -> Tensor:
-    exponentials = [torch.exp((score - max(scores)) / temperature) for score in scores]
-    return torch.stack([exponential / sum(exponentials) for exponential in exponentials])
 
 
 def _draw_scores(generator: torch.Generator, **options) -> tuple:
@@ -26,7 +20,7 @@ def _draw_cold(generator: torch.Generator) -> tuple:
 
 weights_at = Exercise(
     "weights_at",
-    _weights_at,
+    lambda scores, T: (scores / T).softmax(0),
     _draw_scores,
     edges=(
         single(_draw_scores),
@@ -58,10 +52,6 @@ weights_at = Exercise(
 )
 
 
-def _scores_from_weights(w: Tensor) -> Tensor:
-    return torch.stack([torch.log(weight) for weight in w])
-
-
 def _draw_weights(generator: torch.Generator, sizes=primes) -> tuple:
     """No weight is below a hundredth: 1 less the others gives the last with most of its digits."""
     return ((2 * torch.rand(sizes(generator, 1), generator=generator)).softmax(0),)
@@ -69,7 +59,7 @@ def _draw_weights(generator: torch.Generator, sizes=primes) -> tuple:
 
 scores_from_weights = Exercise(
     "scores_from_weights",
-    _scores_from_weights,
+    torch.log,
     _draw_weights,
     edges=(
         single(_draw_weights),

@@ -1,8 +1,7 @@
-"""What an exercise is made of: a slow specification, fresh random inputs, and the wrong answers people give."""
+"""What an exercise is made of: a specification, fresh random inputs, and the wrong answers people give."""
 
 import builtins
 import dis
-import math
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -43,12 +42,6 @@ def fresh() -> torch.Generator:
     return generator
 
 
-def lookup(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """The answer to one query (D,), as plainly as can be: many specifications are made of it."""
-    scores = torch.stack([(query * key).sum() for key in keys]) / math.sqrt(len(query))
-    return sum(weight * value for weight, value in zip(scores.softmax(dim=0), values, strict=True))
-
-
 @dataclass(frozen=True)
 class Mistake:
     """A known wrong answer, and what to tell the reader who gives it."""
@@ -74,7 +67,7 @@ class Exercise:
 
     Attributes:
         name: the function's name.
-        specification: what it should return, as slowly and plainly as can be.
+        specification: what it should return.
         draw: from a generator to fresh arguments, floating-point tensors among them, no two dimensions alike.
         mistakes: known wrong answers, each with its hint.
         edges: each draws one more input of every check: sizes of 1, ties, extremes, which chance would leave out. An

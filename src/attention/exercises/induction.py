@@ -9,17 +9,9 @@ from torch import Tensor
 
 from attention.exercises.draws import normal, one_of, primes, single
 from attention.exercises.exercise import Edge, Exercise, Mistake
+from attention.functional import scaled_dot_product_attention
 
 SHARPNESS = 5
-
-
-def _two_heads(symbols: Tensor, back: int) -> Tensor:
-    rows = []
-    for i, symbol in enumerate(symbols):
-        marks = [symbols[j - back] if j >= back else 0 * symbol for j in range(i + 1)]
-        weights = torch.stack([SHARPNESS * (symbol * mark).sum() for mark in marks]).softmax(dim=0)
-        rows.append(sum(weight * symbols[j] for j, weight in enumerate(weights)))
-    return torch.stack(rows)
 
 
 def _draw_text(generator: torch.Generator, back: int | None = None, length: int | None = None) -> tuple:
@@ -38,14 +30,12 @@ def _marks(symbols: Tensor, back: int) -> Tensor:
 
 
 def _attend(query: Tensor, key: Tensor, value: Tensor, causal: bool = True) -> Tensor:
-    scores = SHARPNESS * query @ key.T
-    hidden = torch.ones_like(scores).triu(1) > 0
-    return (scores.masked_fill(hidden, -math.inf) if causal else scores).softmax(dim=1) @ value
+    return scaled_dot_product_attention(query, key, value, is_causal=causal, scale=SHARPNESS)
 
 
 two_heads = Exercise(
     "two_heads",
-    _two_heads,
+    lambda symbols, back: _attend(symbols, _marks(symbols, back), symbols),
     _draw_text,
     edges=(
         Edge(partial(_draw_text, back=1), "Here the head looks one back."),
@@ -79,12 +69,6 @@ two_heads = Exercise(
 )
 
 
-def _without_head(heads: Tensor, W_o: Tensor, head: int) -> Tensor:
-    columns = W_o.split(heads.size(2), dim=1)
-    others = [one @ own.T for number, (one, own) in enumerate(zip(heads, columns, strict=True)) if number != head]
-    return sum(others, start=torch.zeros(heads.size(1), len(W_o)))
-
-
 def _draw_heads(generator: torch.Generator, sizes: Callable = primes, first: bool = False) -> tuple:
     (heads,) = normal("HLD")(generator, sizes)
     width = heads.size(0) * heads.size(2)
@@ -102,7 +86,7 @@ def _all_but(heads: Tensor, head: int) -> Tensor:
 
 without_head = Exercise(
     "without_head",
-    _without_head,
+    lambda heads, W_o, head: _joined(_all_but(heads, head), W_o),
     _draw_heads,
     edges=(partial(_draw_heads, first=True), single(partial(_draw_heads, first=True))),
     mistakes=(

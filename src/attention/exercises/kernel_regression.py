@@ -31,15 +31,6 @@ def faint(difference: Tensor) -> Tensor:
 KERNELS = (bell, hat, arch)  # none symmetric, so that q − k and k − q can be told apart
 
 
-def _kernel_weights(query: Tensor, key: Tensor, kernel: Callable) -> Tensor:
-    rows = []
-    for q in query:
-        row = torch.stack([kernel(q - k) for k in key])
-        total = sum(row)
-        rows.append(row / total if total > 0 else torch.zeros_like(row))
-    return torch.stack(rows).detach()  # a logarithm on the way is right too, and its gradient NaN where a kernel is 0
-
-
 def _draw_kernel(generator: torch.Generator) -> tuple:
     queries, keys = primes(generator, 2)
     key = 2 * torch.rand(keys, generator=generator)
@@ -71,7 +62,7 @@ SMALL = "A row with a small sum, above 0, is to be divided by its sum too. Only 
 
 kernel_weights = Exercise(
     "kernel_weights",
-    _kernel_weights,
+    lambda *given: _shares(_table(*given)).detach(),  # a logarithm on the way is right too, with a gradient of NaN
     _draw_kernel,
     edges=(
         Edge(_draw_barely_reached, SMALL),
@@ -95,16 +86,6 @@ kernel_weights = Exercise(
         ),
     ),
 )
-
-
-def _leave_one_out(x: Tensor, y: Tensor, bandwidth: Tensor) -> Tensor:
-    answers = []
-    for i in range(len(x)):
-        others = [j for j in range(len(x)) if j != i]
-        scores = torch.stack([-((x[i] - x[j]) ** 2) / (2 * bandwidth**2) for j in others])
-        weights = scores.softmax(dim=0)  # not a quotient of kernels, which is 0 / 0 for a point far from all others
-        answers.append(sum(weight * y[j] for weight, j in zip(weights, others, strict=True)))
-    return torch.stack(answers)
 
 
 def _draw_points(generator: torch.Generator, points: int | None = None) -> tuple:
@@ -138,7 +119,7 @@ def _own(x: Tensor) -> Tensor:
 
 leave_one_out = Exercise(
     "leave_one_out",
-    _leave_one_out,
+    lambda x, y, bandwidth: _scores(x, bandwidth).masked_fill(_own(x), -math.inf).softmax(1) @ y,
     _draw_points,
     edges=(
         partial(_draw_points, points=2),

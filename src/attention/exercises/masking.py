@@ -10,17 +10,8 @@ from torch.nn.functional import layer_norm
 
 from attention.exercises.draws import changed, one_of, primes
 from attention.exercises.exercise import Edge, Exercise, Mistake
+from attention.functional import masked_softmax
 from attention.masks import causal_mask
-
-
-def _safe_softmax(scores: Tensor, mask: Tensor) -> Tensor:
-    rows = []
-    for row, seen in zip(scores, mask.tolist(), strict=True):
-        visible = [score for score, see in zip(row, seen, strict=True) if see]
-        largest = torch.stack(visible).max() if visible else 0.0
-        terms = [torch.exp(s - largest) if see else torch.zeros_like(s) for s, see in zip(row, seen, strict=True)]
-        rows.append(torch.stack(terms) / (sum(terms) if visible else 1.0))
-    return torch.stack(rows)
 
 
 def _draw_scores(generator: torch.Generator) -> tuple:
@@ -59,7 +50,7 @@ def _filled(scores: Tensor, mask: Tensor, number: float) -> Tensor:
 
 safe_softmax = Exercise(
     "safe_softmax",
-    _safe_softmax,
+    masked_softmax,
     _draw_scores,
     edges=(
         Edge(

@@ -24,17 +24,6 @@ def _merged_by_view(heads: Tensor) -> Tensor:
     return heads.reshape(batch, length, count * width)
 
 
-def _multi_head_attention(tokens: Tensor, in_proj_weight: Tensor, out_weight: Tensor, heads: int) -> Tensor:
-    to_query, to_key, to_value = in_proj_weight.chunk(3)
-    width = tokens.size(2) // heads
-    found = []
-    for head in range(heads):
-        rows = slice(head * width, (head + 1) * width)
-        query, key, value = (tokens @ matrix[rows].T for matrix in (to_query, to_key, to_value))
-        found.append(torch.softmax(query @ key.mT / math.sqrt(width), dim=2) @ value)
-    return torch.cat(found, dim=2) @ out_weight.T
-
-
 def _draw_layer(generator: torch.Generator, sizes: Callable = primes) -> tuple:
     batch, length, heads, width = sizes(generator, 4)
     embed = heads * width
@@ -65,7 +54,7 @@ def _attended(tokens, in_proj_weight, out_weight, heads, width=None, split=_spli
 
 multi_head_attention = Exercise(
     "multi_head_attention",
-    _multi_head_attention,
+    _attended,
     _draw_layer,
     edges=(
         single(_draw_layer),
@@ -100,11 +89,6 @@ multi_head_attention = Exercise(
 )
 
 
-def _contributions(heads: Tensor, out_weight: Tensor) -> Tensor:
-    columns = out_weight.split(heads.size(2), dim=1)
-    return torch.stack([head @ own.T for head, own in zip(heads, columns, strict=True)])
-
-
 def _draw_contributions(generator: torch.Generator, **options) -> tuple:
     (heads,) = normal("HLD")(generator, **options)
     return heads, torch.randn(13, heads.size(0) * heads.size(2), generator=generator)
@@ -117,7 +101,7 @@ def _slices(heads: Tensor, out_weight: Tensor) -> Tensor:
 
 contributions = Exercise(
     "contributions",
-    _contributions,
+    lambda heads, out_weight: heads @ _slices(heads, out_weight),
     _draw_contributions,
     edges=(single(_draw_contributions),),
     without=("a loop",),

@@ -8,25 +8,7 @@ from torch import Tensor
 
 from attention.exercises.draws import normal, one_of, primes, single
 from attention.exercises.exercise import Exercise, Mistake
-
-BASE = 10000.0
-
-
-def _turned(x: Tensor, positions: Tensor) -> Tensor:
-    rows = []
-    for row, position in zip(x, positions, strict=True):
-        half = len(row) // 2
-        first, second = [], []
-        for i in range(half):
-            angle = position / BASE ** (2 * i / len(row))
-            first.append(row[i] * angle.cos() - row[i + half] * angle.sin())
-            second.append(row[i] * angle.sin() + row[i + half] * angle.cos())
-        rows.append(torch.stack(first + second))
-    return torch.stack(rows)
-
-
-def _rotary_scores(query: Tensor, key: Tensor, query_positions: Tensor, key_positions: Tensor) -> Tensor:
-    return _turned(query, query_positions) @ _turned(key, key_positions).T / math.sqrt(query.size(1))
+from attention.positions import rotate, rotate_heads
 
 
 def _draw_rotary(generator: torch.Generator, sizes: Callable = primes) -> tuple:
@@ -35,54 +17,35 @@ def _draw_rotary(generator: torch.Generator, sizes: Callable = primes) -> tuple:
     return query, key, *(60 * torch.rand(length, generator=generator) - 30 for length in (queries, keys))
 
 
-def _turn(x: Tensor, positions: Tensor, interleaved: bool = False) -> Tensor:
-    half = x.size(1) // 2
-    angles = positions[:, None] / BASE ** (torch.arange(half) / half)
-    a, b = (x[:, 0::2], x[:, 1::2]) if interleaved else x.chunk(2, dim=1)
-    pair = a * angles.cos() - b * angles.sin(), a * angles.sin() + b * angles.cos()
-    return torch.stack(pair, dim=-1).flatten(1) if interleaved else torch.cat(pair, dim=1)
-
-
 def _scores(query: Tensor, key: Tensor) -> Tensor:
     return query @ key.T / math.sqrt(query.size(1))
 
 
 rotary_scores = Exercise(
     "rotary_scores",
-    _rotary_scores,
+    lambda query, key, i, j: _scores(*rotate_heads(query, key, i, j)),
     _draw_rotary,
     edges=(single(_draw_rotary),),
     mistakes=(
         Mistake(
-            lambda query, key, i, j: _scores(_turn(query, i), key),
+            lambda query, key, i, j: _scores(rotate(query, i), key),
             "Only the queries are turned. Turn the keys as well, each by its own position.",
         ),
         Mistake(
-            lambda query, key, i, j: _scores(_turn(query, i), _turn(key, -j)),
+            lambda query, key, i, j: _scores(*rotate_heads(query, key, i, -j)),
             "You turn keys against the queries: the score then depends on the sum of the positions. Turn both the same "
             "way, and the difference is left.",
         ),
         Mistake(
-            lambda query, key, i, j: _scores(_turn(query, i, interleaved=True), _turn(key, j, interleaved=True)),
+            lambda query, key, i, j: _scores(*rotate_heads(query, key, i, j, layout="interleaved")),
             "Your pairs are the columns 2i and 2i + 1. That is the other layout: here i and i + D/2 are a pair.",
         ),
         Mistake(
-            lambda query, key, i, j: _turn(query, i) @ _turn(key, j).T,
+            lambda query, key, i, j: rotate(query, i) @ rotate(key, j).T,
             "The turns are right. The scores are not divided by the root of the width.",
         ),
     ),
 )
-
-
-def _with_alibi(scores: Tensor) -> Tensor:
-    heads, queries, keys = scores.shape
-    result = []
-    for head in range(heads):
-        slope = 2 ** (-8 * (head + 1) / heads)
-        for i in range(queries):
-            position = keys - queries + i
-            result.append(scores[head, i] - torch.tensor([slope * abs(position - j) for j in range(keys)]))
-    return torch.stack(result).reshape(scores.shape)
 
 
 def _draw_scores(generator: torch.Generator) -> tuple:
@@ -94,7 +57,7 @@ SHAPES = (1, 3, 5), (2, 1, 7), (8, 3, 3), (64, 2, 3), (1, 1, 1), (2, 3, 200)  # 
 
 
 def _lowered(scores: Tensor, *, slopes: Tensor | None = None, offset: int | None = None, sign: float = -1.0) -> Tensor:
-    """The scores with one step replaced by a wrong one."""
+    """The scores with ALiBi's bias; any step can be replaced by a wrong one."""
     heads, queries, keys = scores.shape
     slopes = _slopes(heads) if slopes is None else slopes
     offset = keys - queries if offset is None else offset
@@ -108,7 +71,7 @@ def _slopes(heads: int, first: int = 1) -> Tensor:
 
 with_alibi = Exercise(
     "with_alibi",
-    _with_alibi,
+    _lowered,
     _draw_scores,
     edges=tuple(normal("HLS", H=heads, L=queries, S=keys) for heads, queries, keys in SHAPES),
     mistakes=(

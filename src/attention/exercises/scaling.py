@@ -7,15 +7,7 @@ from torch import Tensor
 
 from attention.exercises.draws import NO_CLAMP, centred, changed, far, normal, primes, single
 from attention.exercises.exercise import Edge, Exercise, Mistake
-
-
-def _head_weights(query: Tensor, key: Tensor) -> Tensor:
-    heads = []
-    for one_query, one_key in zip(query, key, strict=True):
-        scores = torch.stack([torch.stack([(q * k).sum() for k in one_key]) for q in one_query])
-        heads.append(torch.softmax(scores / math.sqrt(query.size(2)), dim=1))
-    return torch.stack(heads)
-
+from attention.functional import attention_weights
 
 _draw_heads = normal("HLD", "HSD", scale=1.5)
 
@@ -27,7 +19,7 @@ def _draw_far_heads(generator: torch.Generator) -> tuple:
 
 head_weights = Exercise(
     "head_weights",
-    _head_weights,
+    attention_weights,
     _draw_heads,
     edges=(single(_draw_heads), Edge(_draw_far_heads, NO_CLAMP)),
     mistakes=(
@@ -52,10 +44,6 @@ head_weights = Exercise(
 )
 
 
-def _effective_keys(w: Tensor) -> Tensor:
-    return torch.stack([torch.exp(-sum(weight * torch.log(weight) for weight in row)) for row in w])
-
-
 _draw_weights = changed(normal("LS", scale=1.5), lambda scores: (scores.softmax(dim=1),))
 
 
@@ -72,7 +60,7 @@ def _entropy(w: Tensor) -> Tensor:
 
 effective_keys = Exercise(
     "effective_keys",
-    _effective_keys,
+    lambda w: _entropy(w).exp(),
     _draw_weights,
     edges=(
         single(_draw_weights),

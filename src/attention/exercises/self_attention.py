@@ -7,17 +7,8 @@ import torch
 from torch import Tensor
 
 from attention.exercises.draws import NO_CLAMP, normal, primes, single
-from attention.exercises.exercise import Edge, Exercise, Mistake, lookup
-
-
-def _attend(query: Tensor, key: Tensor, value: Tensor, width: int | None = None) -> Tensor:
-    return (query @ key.T / math.sqrt(width or query.size(1))).softmax(dim=1) @ value
-
-
-def _cross_attention(target: Tensor, source: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor) -> Tensor:
-    keys = torch.stack([token @ w_k for token in source])
-    values = torch.stack([token @ w_v for token in source])
-    return torch.stack([lookup(token @ w_q, keys, values) for token in target])
+from attention.exercises.exercise import Edge, Exercise, Mistake
+from attention.functional import scaled_dot_product_attention as sdpa
 
 
 def _draw(generator: torch.Generator, sizes: Callable = primes) -> tuple:
@@ -36,25 +27,25 @@ def _draw_far(generator: torch.Generator) -> tuple:
 
 cross_attention = Exercise(
     "cross_attention",
-    _cross_attention,
+    lambda target, source, w_q, w_k, w_v: sdpa(target @ w_q, source @ w_k, source @ w_v),
     _draw,
     edges=(single(_draw), Edge(_draw_far, NO_CLAMP)),
     mistakes=(
         Mistake(
-            lambda t, s, w_q, w_k, w_v: _attend(s @ w_q, t @ w_k, t @ w_v),
+            lambda t, s, w_q, w_k, w_v: sdpa(s @ w_q, t @ w_k, t @ w_v),
             "The roles are exchanged: your output has one row a *source* token. The target asks.",
         ),
         Mistake(
-            lambda t, s, w_q, w_k, w_v: _attend(t @ w_q, s @ w_k, t @ w_v),
+            lambda t, s, w_q, w_k, w_v: sdpa(t @ w_q, s @ w_k, t @ w_v),
             "The keys are the source's and the values the target's. There must be one value for each key, of the same "
             "token.",
         ),
         Mistake(
-            lambda t, s, w_q, w_k, w_v: _attend(t @ w_q, t @ w_k, t @ w_v),
+            lambda t, s, w_q, w_k, w_v: sdpa(t @ w_q, t @ w_k, t @ w_v),
             "This is self-attention of the target: the source is not read at all.",
         ),
         Mistake(
-            lambda t, s, w_q, w_k, w_v: _attend(t @ w_q, s @ w_k, s @ w_v, width=t.size(1)),
+            lambda t, s, w_q, w_k, w_v: sdpa(t @ w_q, s @ w_k, s @ w_v, scale=t.size(1) ** -0.5),
             "Under the root is the width of the tokens. The product is summed over the width of a query: w_q has it.",
         ),
     ),

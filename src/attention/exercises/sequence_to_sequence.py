@@ -9,14 +9,6 @@ from torch import Tensor
 from attention.exercises.draws import changed, normal, primes, single
 from attention.exercises.exercise import Edge, Exercise, Mistake
 
-
-def _scores(query: Tensor, key: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
-    rows = []
-    for q in query:
-        rows.append(torch.stack([w_v @ torch.tanh(W_q @ q + W_k @ k) for k in key]))
-    return torch.stack(rows)
-
-
 _draw_scorer = normal("LD", "SK", "HD", "HK", "H", H=13)
 
 
@@ -26,7 +18,7 @@ def _pairs(query: Tensor, key: Tensor, W_q: Tensor, W_k: Tensor) -> tuple[Tensor
 
 additive_scores = Exercise(
     "additive_scores",
-    _scores,
+    lambda q, k, W_q, W_k, w: torch.tanh(sum(_pairs(q, k, W_q, W_k))) @ w,
     _draw_scorer,
     edges=(single(_draw_scorer),),
     without=("a loop",),

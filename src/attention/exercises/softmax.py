@@ -9,14 +9,6 @@ from attention.exercises.draws import NO_CLAMP, changed, far, normal, primes, si
 from attention.exercises.exercise import Edge, Exercise, Mistake
 
 
-def _stable_softmax(scores: Tensor) -> Tensor:
-    rows = []
-    for row in scores.double():
-        powers = [torch.exp(score - row.max()) for score in row]
-        rows.append(torch.stack(powers) / sum(powers))
-    return torch.stack(rows).to(scores.dtype)
-
-
 def _draw_scores(generator: torch.Generator) -> tuple:
     """Rows that lie thousands apart, and thousands from 0, each with a score of −∞."""
     (scores,) = normal("LS")(generator)
@@ -46,7 +38,7 @@ def _of(powers: Tensor) -> Tensor:
 
 stable_softmax = Exercise(
     "stable_softmax",
-    _stable_softmax,
+    lambda scores: scores.double().softmax(dim=1).to(scores.dtype),
     _draw_scores,
     edges=(
         Edge(
@@ -89,15 +81,6 @@ stable_softmax = Exercise(
 )
 
 
-def _answer_gradient(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    scores = [(query * k).sum() / math.sqrt(len(query)) for k in key]
-    powers = [torch.exp(score - max(scores)) for score in scores]
-    weights = [power / sum(powers) for power in powers]
-    answer = sum(weight * v for weight, v in zip(weights, value, strict=True))
-    total = sum(weight * (v - answer) * k for weight, v, k in zip(weights, value, key, strict=True))
-    return total / math.sqrt(len(query))
-
-
 _draw_lookup = normal("D", "SD", "S")
 
 
@@ -113,7 +96,7 @@ def _weights(q: Tensor, k: Tensor) -> Tensor:
 
 answer_gradient = Exercise(
     "answer_gradient",
-    _answer_gradient,
+    lambda q, k, v: (_weights(q, k) * (v - _weights(q, k) @ v)) @ k / math.sqrt(len(q)),
     _draw_lookup,
     edges=(single(_draw_lookup), Edge(_draw_far_lookup, NO_CLAMP)),
     without=("autograd",),

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from attention.exercises.draws import changed, primes, single
 from attention.exercises.exercise import Edge, Exercise, Mistake
+from attention.functional import scaled_dot_product_attention
 
 
 def _merged_answer(one: Tensor, other: Tensor) -> Tensor:
@@ -108,11 +109,8 @@ merged_answer = Exercise(
 
 
 def _linear_recurrence(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    answers = []
-    for number, asks in enumerate(query):
-        weights = torch.stack([(asks * each).sum() for each in key[: number + 1]])
-        answers.append((weights.unsqueeze(1) * value[: number + 1]).sum(0) / weights.sum())
-    return torch.stack(answers)
+    state = (key[:, :, None] * value[:, None]).cumsum(dim=0)  # (L, D, Dv)
+    return (query[:, :, None] * state).sum(dim=1) / (query * key.cumsum(dim=0)).sum(dim=1, keepdim=True)
 
 
 def _draw_features(generator: torch.Generator, sizes: Callable = primes) -> tuple:
@@ -151,7 +149,7 @@ linear_recurrence = Exercise(
             "Divide by the sum of the weights: the query times the sum of the keys so far.",
         ),
         Mistake(
-            lambda q, k, v: (q @ k.T).masked_fill(torch.ones(len(q), len(k)).triu(1).bool(), -math.inf).softmax(1) @ v,
+            lambda q, k, v: scaled_dot_product_attention(q, k, v, is_causal=True, scale=1.0),
             "This is softmax attention. Here a weight is the dot product itself, without an exponential.",
         ),
     ),

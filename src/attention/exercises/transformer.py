@@ -13,14 +13,6 @@ from attention.exercises.exercise import Edge, Exercise, Mistake
 EPS = 1e-5
 
 
-def _rms_norm(x: Tensor, weight: Tensor) -> Tensor:
-    rows = []
-    for token in x:
-        mean_square = sum(number * number for number in token) / len(token)
-        rows.append(token / torch.sqrt(mean_square + EPS) * weight)
-    return torch.stack(rows)
-
-
 def _draw_tokens(generator: torch.Generator, sizes: Callable = primes, last: float = 10.0) -> tuple:
     """Tokens whose mean matters, the last one of the length that is said."""
     x, weight = normal("LE", "E")(generator, sizes)
@@ -39,7 +31,7 @@ SHORT = (
 
 rms_norm = Exercise(
     "rms_norm",
-    _rms_norm,
+    lambda x, weight: _over_root(x, x.square().mean(dim=1, keepdim=True)) * weight,
     _draw_tokens,
     edges=(
         Edge(partial(_draw_tokens, last=0.03), SHORT),
@@ -61,17 +53,6 @@ rms_norm = Exercise(
         ),
     ),
 )
-
-
-def _decoder_block(
-    x: Tensor, memory: Tensor, norm: Callable, attend: Callable, cross: Callable, feed_forward: Callable
-) -> Tensor:
-    rows = []
-    for token, added in zip(x, attend(norm(x)), strict=True):
-        token = token + added
-        token = token + cross(norm(token[None]), memory)[0]  # each query by itself
-        rows.append(token + feed_forward(norm(token[None]))[0])
-    return torch.stack(rows)
 
 
 def _draw_block(generator: torch.Generator, **fixed: int) -> tuple:
@@ -99,7 +80,7 @@ def _post_norm(x, memory, norm, attend, cross, feed_forward):
 
 
 def _with_cross(cross_step: Callable) -> Callable:
-    """The block with another step of cross-attention, made of x, the memory, the norm and the layer."""
+    """The block with this step of cross-attention, made of x, the memory, the norm and the layer."""
 
     def answer(x, memory, norm, attend, cross, feed_forward):
         x = x + attend(norm(x))
@@ -111,7 +92,7 @@ def _with_cross(cross_step: Callable) -> Callable:
 
 decoder_block = Exercise(
     "decoder_block",
-    _decoder_block,
+    _with_cross(lambda x, memory, norm, cross: x + cross(norm(x), memory)),
     _draw_block,
     edges=(partial(_draw_block, L=1, S=1),),
     mistakes=(
@@ -130,18 +111,6 @@ decoder_block = Exercise(
         ),
     ),
 )
-
-
-def _top_p(probabilities: Tensor, p: float) -> Tensor:
-    order = sorted(range(len(probabilities)), key=lambda number: -probabilities[number].item())
-    kept, total = [], 0.0
-    for number in order:
-        if total >= p:
-            break
-        kept.append(number)
-        total += probabilities[number].item()
-    whole = sum(probabilities[number] for number in kept)
-    return torch.stack([each / whole if number in kept else 0 * each for number, each in enumerate(probabilities)])
 
 
 def _draw_probabilities(generator: torch.Generator) -> tuple:
@@ -191,7 +160,7 @@ def _not_put_back(probabilities: Tensor, p: float) -> Tensor:
 
 top_p = Exercise(
     "top_p",
-    _top_p,
+    lambda probabilities, p: _kept(probabilities, _likelier(probabilities) < p),
     _draw_probabilities,
     edges=(
         Edge(

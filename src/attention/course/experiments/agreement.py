@@ -9,7 +9,7 @@ All runs together take about a quarter of an hour on one processor core.
 
 import math
 import re
-from functools import cache
+from functools import cache, partial
 from random import Random
 
 import torch
@@ -99,41 +99,41 @@ def grammatical(text: str) -> bool:
     return pattern().fullmatch(text) is not None
 
 
-def text(seed: int = 0, sentences: int = SENTENCES) -> list[str]:
-    """The words of so many sentences, one after another, a full stop first."""
+def text(seed: int = 0) -> list[str]:
+    """The words of 20,000 sentences, one after another, a full stop first."""
     random = Random(seed)
     words = ["."]
-    for _ in range(sentences):
+    for _ in range(SENTENCES):
         subject, rest, _ = sentence(random)
         words += subject + rest
     return words
 
 
 @cache
-def questions(count: int = TESTED) -> tuple[list[str], Tensor, Tensor]:
+def questions() -> tuple[list[str], Tensor, Tensor]:
     """Beginnings of sentences up to the verb, in which the last noun is of the subject's number, and others.
 
     Returns:
-        the beginnings, twice ``count``; the subject's number in each (N,); whether the last noun's is another (N,).
+        the beginnings, 400 of either kind; the subject's number in each (N,); whether the last noun's is another (N,).
     """
     random, found = Random(99), {False: [], True: []}
-    while min(map(len, found.values())) < count:
+    while min(map(len, found.values())) < TESTED:
         subject, _, number = sentence(random)
         last = [word for word in subject if word in " ".join(NOUNS).split()][-1]
         found[last not in NOUNS[number].split()].append((" ".join([".", *subject]), number))
-    chosen = [(*each, attractor) for attractor, all_found in found.items() for each in all_found[:count]]
+    chosen = [(*each, attractor) for attractor, all_found in found.items() for each in all_found[:TESTED]]
     beginnings, numbers, attractors = zip(*chosen, strict=True)
     return list(beginnings), torch.tensor(numbers), torch.tensor(attractors)
 
 
 @cache
-def fronted(count: int = TESTED) -> tuple[list[str], Tensor, Tensor]:
+def fronted() -> tuple[list[str], Tensor, Tensor]:
     """As :func:`questions`, with another phrase in front: *near the cats the dog*, which the grammar never makes.
 
     The subject is the last noun here. In the second half the first noun, which it is elsewhere, has another number.
     """
     random, beginnings, numbers = Random(7), [], []
-    others = [other for other in (False, True) for _ in range(count)]
+    others = [False] * TESTED + [True] * TESTED
     for other in others:
         number = int(2 * random.random())
         first, subject = pick(NOUNS[number ^ other], random), pick(NOUNS[number], random)
@@ -280,10 +280,7 @@ def examine(settings: dict, device: torch.device, steps: int | None = None) -> d
     return found
 
 
-def published() -> dict:
-    """The stored ``runs``: of each its settings, and what :func:`examine` returned."""
-    return stored("agreement")
-
+published = partial(stored, "agreement")
 
 if __name__ == "__main__":
     command("agreement", __doc__, RUNS, examine)

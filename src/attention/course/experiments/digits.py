@@ -7,6 +7,8 @@ this choice.
 All runs together take about four minutes on one processor core.
 """
 
+from functools import partial
+
 import torch
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
@@ -124,10 +126,7 @@ def examine(settings: dict, device: torch.device, steps: int | None = None) -> d
     return {"losses": losses[:FIRST_LOSSES], "loss": losses[-1], **test(model, settings["seed"], device)}
 
 
-def published() -> dict:
-    """The stored ``runs``: of each its settings, and what :func:`examine` returned."""
-    return stored("digits")
-
+published = partial(stored, "digits")
 
 if __name__ == "__main__":
     command("digits", __doc__, RUNS, examine)

@@ -14,9 +14,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from attention.blocks import Block, FeedForward
 from attention.course.experiments.runs import FIRST_LOSSES, command, stored
 from attention.masks import window_mask
-from attention.modules import MultiHeadAttention
 from attention.positions import alibi_bias, rotate_heads, sinusoidal_positions
 
 LETTERS = 10
@@ -57,21 +57,6 @@ RUNS = [{"task": task, "kind": kind, "seed": seed} for task in TASKS for kind in
 RUNS += [{"task": "three back", "kind": kind, "seed": seed} for kind in MORE_ALIBI for seed in SEEDS]
 
 
-class Block(nn.Module):
-    """Attention, then two linear layers, each added to what it was given."""
-
-    def __init__(self, kind: str) -> None:
-        super().__init__()
-        self.before_attend, self.before_think = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
-        self.attend = MultiHeadAttention(WIDTH, HEADS, process_heads=rotate_heads if kind == "rotary" else None)
-        self.think = nn.Sequential(nn.Linear(WIDTH, 2 * WIDTH), nn.GELU(), nn.Linear(2 * WIDTH, WIDTH))
-
-    def forward(self, x: Tensor, **options) -> Tensor:
-        normed = self.before_attend(x)
-        x = x + self.attend(normed, normed, normed, is_causal=True, **options)[0]
-        return x + self.think(self.before_think(x))
-
-
 class Reader(nn.Module):
     """A small causal Transformer that says one letter for each it reads.
 
@@ -86,7 +71,9 @@ class Reader(nn.Module):
         if kind.startswith("learned"):
             self.places = nn.Embedding(max(LENGTHS), WIDTH)
             nn.init.normal_(self.places.weight, std=0.5)
-        self.blocks = nn.ModuleList(Block(kind) for _ in range(LAYERS))
+        inner = partial(FeedForward, hidden_dim=2 * WIDTH)
+        turn = rotate_heads if kind == "rotary" else None
+        self.blocks = nn.ModuleList(Block(WIDTH, HEADS, feed_forward=inner, process_heads=turn) for _ in range(LAYERS))
         self.norm, self.name = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, LETTERS)
 
     def forward(self, letters: Tensor, positions: Tensor | None = None, window: int | None = None, **options) -> Tensor:
@@ -96,7 +83,7 @@ class Reader(nn.Module):
             letters: whole numbers (B, L).
             positions: where they stand, (L,); 0, 1, 2, … when not given. ALiBi knows the distances without them.
             window: how many letters each may look at, itself included; all before it when not given.
-            options: for each attention layer, such as ``attn_mask`` in place of a window.
+            options: for each block, such as ``attn_mask`` in place of a window.
         """
         length = letters.size(1)
         x = self.letters(letters)
@@ -108,11 +95,11 @@ class Reader(nn.Module):
         elif self.kind == "sinusoidal":
             x = x + sinusoidal_positions(int(positions.max()) + 1, WIDTH, **like)[positions]
         elif self.kind == "rotary":
-            own |= {"query_positions": positions, "key_positions": positions}
+            own["positions"] = positions
         elif self.kind.startswith("ALiBi"):
             own["attn_bias"] = alibi_bias(HEADS, length, **like) * (8 if self.kind == "ALiBi, steep" else 1)
         for block in self.blocks:
-            x = block(x, **own, **options)
+            x, _ = block(x, is_causal=True, **own, **options)
         return self.name(self.norm(x))
 
 
@@ -202,10 +189,7 @@ def examine(settings: dict, device: torch.device, steps: int | None = None) -> d
     return {"losses": losses[:FIRST_LOSSES], "loss": losses[-1], **test(model, settings["task"])}
 
 
-def published() -> dict:
-    """The stored ``runs``: of each its settings, and what :func:`examine` returned."""
-    return stored("positions")
-
+published = partial(stored, "positions")
 
 if __name__ == "__main__":
     command("positions", __doc__, RUNS, examine)

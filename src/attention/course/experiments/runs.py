@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from attention.devices import checked_device, default_device
+from attention.devices import default_device
 
 FIRST_LOSSES = 5  # kept of each run, so that a test can repeat its beginning
 
@@ -54,27 +54,21 @@ def command(
     examine: Callable[[dict, torch.device], dict],
     arguments: list[str] | None = None,
 ) -> None:
-    """The command line of an experiment: make its runs one by one, and write the file anew after each.
+    """The command line of an experiment: make its runs one by one on the fastest device, or on ``ATTENTION_DEVICE``.
 
-    ``examine`` makes of a run's settings and a device what came out; ``arguments`` are the program's own when None.
+    The file is written anew after each run. ``examine`` makes of a run's settings and a device what came out;
+    ``arguments`` are the program's own when None.
     """
-    usage = f"python -m attention.course.experiments.{name} [options]"
+    usage = f"python -m attention.course.experiments.{name} [--output FILE]"
     parser = argparse.ArgumentParser(usage=usage, description=description)
     parser.add_argument("--output", type=Path, default=Path(f"{name}.pt"), help="the file to write")
-    parser.add_argument("--device", help="cpu, cuda, cuda:1; the fastest at hand when not given")
-    options = parser.parse_args(arguments)
-    device = default_device(torch.float64)
+    output, device = parser.parse_args(arguments).output, default_device(torch.float64)
     found: dict = {"runs": []}
-    try:
-        if options.device:
-            device = checked_device("--device", options.device, torch.float64)
-        torch.save(found, options.output)  # what can not be written is said before minutes are spent
-    except (ValueError, OSError, RuntimeError) as error:
-        parser.error(str(error))
+    torch.save(found, output)  # what can not be written is said before minutes are spent
     where = {"device": device.type, "processor": platform.machine(), "torch": str(torch.__version__)}
     start = time.monotonic()
     for number, settings in enumerate(runs, start=1):
         found["runs"].append(settings | examine(settings, device))
         found["session"] = where | {"threads": torch.get_num_threads(), "seconds": time.monotonic() - start}
-        torch.save(found, options.output)
+        torch.save(found, output)
         print(f"{number} of {len(runs)}: {settings}", flush=True)
