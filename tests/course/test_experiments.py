@@ -83,24 +83,66 @@ def by_autograd(x, y, w, leave_one_out):
 
 @both_losses
 @pytest.mark.parametrize("per_key", [False, True])
-def test_loss_and_gradient_are_autograd_s(leave_one_out, per_key, monkeypatch):
-    """In blocks of 31 queries, the last of them smaller."""
+@pytest.mark.parametrize("width", [1.0, 40.0])
+def test_loss_and_gradient_are_autograd_s(leave_one_out, per_key, width, monkeypatch):
+    """In blocks of 31 queries, the last of them smaller; near keys alone, or all."""
     monkeypatch.setattr(gradient, "BLOCK", 700 * 31)
-    x, w = 20 * torch.rand(700).double(), 10 * torch.rand(700 if per_key else ()).double()
+    x = (20 * torch.rand(700, dtype=torch.float64)).sort().values
+    w = width * (torch.rand(700 if per_key else (), dtype=torch.float64) + 0.1)
     expected = by_autograd(x, x.sin(), w, leave_one_out)
     assert_close(loss_and_gradient(x, x.sin(), w, leave_one_out=leave_one_out), expected)
 
 
+def test_points_far_from_all_others_are_answered_by_the_nearest(monkeypatch):
+    """In a block of 0, 0.001 and 10 the last is answered by 19.9, of which the others need to know nothing."""
+    monkeypatch.setattr(gradient, "BLOCK", 3 * 5)
+    x, y, w = torch.tensor([0.0, 1e-3, 10.0, 19.9, 20.0]).double(), torch.arange(5.0).double(), torch.ones(5).double()
+    assert_close(loss_and_gradient(x, y, w, leave_one_out=True), by_autograd(x, y, w, leave_one_out=True))
+
+
 @both_losses
-def test_the_published_run_s_figures_are_those_of_its_first_w_and_its_last(leave_one_out):
-    """The last w is one epoch younger than the last figure."""
+def test_a_narrow_kernel_meets_few_keys(leave_one_out, monkeypatch):
+    """At w = 40 a block of a tenth of the points, 2 wide, needs keys up to 0.17 on either side."""
+    monkeypatch.setattr(gradient, "BLOCK", 700 * 70)
+    met, softmax = [], torch.Tensor.softmax
+    monkeypatch.setattr(torch.Tensor, "softmax", lambda scores, dim: met.append(scores.numel()) or softmax(scores, dim))
+    x = torch.linspace(0, 20, 700)
+    loss_and_gradient(x, x.sin(), torch.full((700,), 40.0), leave_one_out=leave_one_out)
+    assert max(met) < 0.14 * 700 * 70
+
+
+def test_a_figure_is_what_the_package_answers():
+    x, y = kernel_regression.draw(1330, seed=0)
+    w = 5 * torch.rand(1330)
+    figure = kernel_regression.figure(x, y, w)
+    module = NadarayaWatson(x, y, per_key=True)
+    module.w.data = w
+    grid = torch.linspace(0, 20, 1330)
+    answer = module(grid).detach()
+    assert_close(figure["curve"], answer[::3])
+    assert torch.equal(figure["w"], w[::3])
+    test_error = (answer - kernel_regression.target(grid)).square().mean().item()
+    assert figure["test"] == pytest.approx(test_error, rel=1e-5)
+    weights = (-0.5 * ((grid[:, None] - x) * w) ** 2).softmax(-1)
+    for i, j in ((0, 0), (20, 20), (20, 21), (49, 49)):
+        queries, keys = (points.div(0.4).floor().clamp(max=49) for points in (grid, x))
+        assert_close(figure["heatmap"][i, j], weights[queries == i][:, keys == j].sum(-1).mean())
+
+
+@both_losses
+def test_the_published_run_begins_and_ends_as_it_would_today(leave_one_out):
     run = kernel_regression.published(leave_one_out)
-    assert (run["leave_one_out"], run["epochs"]) == (leave_one_out, kernel_regression.EPOCHS)
+    assert run["leave_one_out"] == leave_one_out
+    assert run["epochs"] == kernel_regression.EPOCHS
     assert run["figures"].keys() == kernel_regression.FIGURES
-    x, y = kernel_regression.draw(kernel_regression.POINTS, seed=0)
-    for epoch, w in ((0, torch.ones_like(x)), (120_000, run["w"])):
-        for name, found in kernel_regression.figure(x, y, w).items():
-            assert_close(torch.as_tensor(found), torch.as_tensor(run["figures"][epoch][name]), rtol=1e-4, atol=1e-5)
+    found = kernel_regression.examine({"leave_one_out": leave_one_out}, CPU, steps=1)
+    for name, first in run["figures"][0].items():
+        assert_close(torch.as_tensor(found["figures"][0][name]), torch.as_tensor(first), rtol=1e-4, atol=1e-6)
+    error, _ = loss_and_gradient(
+        *kernel_regression.draw(kernel_regression.POINTS, seed=0), run["w"], leave_one_out=leave_one_out
+    )
+    last = run["figures"][kernel_regression.EPOCHS - 1]["leave_one_out" if leave_one_out else "train"]
+    assert error.item() == pytest.approx(last, rel=1e-5)
 
 
 def test_an_epoch_is_a_step_of_gradient_descent(monkeypatch):
