@@ -14,9 +14,8 @@ function build(el, payload, given, save) {
   const before = make("span", { class: "pinned", role: "status" });
   const tools = make("p", { class: "tools" });
   const isVeiled = () => "veiled" in el.dataset;
-  const glide = makeGlide(el, store.at, () => panels.draw());
   const speech = makeSpeech(store, () => panels.all());
-  const acts = makeActs(store, glide, speech, isVeiled);
+  const acts = makeActs(store, () => panels.draw(), speech, isVeiled);
   const panels = makePanels(store, readout, { ...acts, isVeiled, scale: () => presentation.scale() || 1 });
   const controls = makeControls(store, acts);
 
@@ -38,7 +37,7 @@ function build(el, payload, given, save) {
     const from = [...store.at];
     prediction?.lift();
     stopPlaying();
-    acts.act(store.named(labels), GLIDE);
+    acts.act(store.named(labels));
     from.forEach((place, i) => place !== store.at[i] && flash(controls.all[i].element));
   }
 
@@ -63,7 +62,6 @@ function build(el, payload, given, save) {
   const hasControls = store.controls.length > 0;
   const moves = { step: hasControls ? acts.step : null, turn: prediction?.turn, lay: panels.lay };
   const presentation = makePresentation(el, moves);
-  store.subscribe(glide.stop);
   store.subscribe(panels.draw);
   store.subscribe(() => prediction?.moved());
   store.subscribe(controls.show);
@@ -92,7 +90,7 @@ function build(el, payload, given, save) {
   function stop() {
     stopPlaying();
     resized.disconnect();
-    [presentation, glide, speech, controls, panels].forEach((part) => part.stop());
+    [presentation, speech, controls, panels].forEach((part) => part.stop());
   }
   return { setPanels, setState: store.set, setError, obey, resume: prediction?.resume, stop };
 }

@@ -16,7 +16,7 @@ function flow(read, hand) {
   svg.append(...ways.map(({ element }) => element));
   let laid = []; // the lines as they stand
   let now = null;
-  let drawn = ""; // the state, so that a picture on its way to it is drawn once
+  let drawn = ""; // the state, so that it is drawn once while a hand moves on
 
   function arrowFrom(k) {
     const head = make("polygon", { points: "0,0 -8,4 -8,-4" });
