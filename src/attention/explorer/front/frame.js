@@ -67,7 +67,7 @@ function build(el, payload, given, save) {
   store.subscribe(controls.show);
 
   el.toggleAttribute("data-still", !hasControls);
-  tools.append(...(hasControls ? [before, quietButton("reset", reset)] : []), presentation.button);
+  tools.append(...(hasControls ? [before, makeButton({}, reset, "reset")] : []), presentation.button);
   el.replaceChildren(
     ...plateHead(el, payload.title),
     ...(prediction ? [prediction.element] : []),
@@ -104,6 +104,3 @@ function plateHead(el, title) {
   const link = number ? [make("a", { href: `#${el.id}` }, `Figure ${number}`), " · "] : [];
   return [make("p", { class: "head" }, ...link, title)];
 }
-
-/** @param {string} words @param {(button: HTMLElement) => void} act */
-const quietButton = (words, act) => makeButton({}, act, words);

@@ -27,8 +27,7 @@ const foot = make("p", { class: "tools remote" });
 /** Let a figure be presented. @param {HTMLElement} el @param {any} acts `lay`, `step` and `turn` of its slide */
 function makePresentation(el, acts) {
   const slide = { el, part: el, size: 0, ...acts };
-  const button = quietButton("present", () => begin(slide));
-  set(button, { class: "present", title: "Large, for a room (p)" });
+  const button = makeButton({ class: "present", title: "Large, for a room (p)" }, () => begin(slide), "present");
   listen(el, "attention-predicted", () => shown === slide && writeFoot());
   Object.assign(el, { slide, present: () => begin(slide) });
   /** How much larger a drawing is than on the page; 0 while it is not presented. */
@@ -79,7 +78,7 @@ function show(slide) {
   writeFoot();
   el.append(foot);
   set(el, { popover: "manual", tabindex: -1 });
-  el.showPopover?.();
+  el.showPopover();
   el.classList.add("big");
   setClass(el, "wide", Boolean(el.querySelector("[data-wide]") && !el.querySelector(".prediction")));
   focusOn(el);
@@ -121,7 +120,7 @@ function writeFoot() {
   const all = slideParts();
   const isOneOf = all.length > 1;
   const isMoving = step && !el.dataset.veiled;
-  const key = (isThere, words, name, act) => (isThere ? [quietButton(words, act), make("kbd", {}, name)] : []);
+  const key = (isThere, words, name, act) => (isThere ? [makeButton({}, act, words), make("kbd", {}, name)] : []);
   foot.replaceChildren(
     make("b", {}, isOneOf ? `${all.indexOf(part) + 1} / ${all.length}` : ""),
     ...key(isOneOf, "before", "↑", () => go(-1)),
