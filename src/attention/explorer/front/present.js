@@ -1,5 +1,5 @@
 // ------------------------------------------------------------------------------------------------ present
-// A figure that fills the window, for a room: its words are large and its panels fill the height. All figures of a page,
+// A figure that fills the window, for a room: its words are large, its panels fill the height. All figures of a page,
 // and what stands out in its text, are one sequence of slides. `?present` in a page's address begins it.
 
 const SCREEN = { width: 1920, height: 1080 }; // the screen at which words are 28 pixels high

@@ -39,7 +39,8 @@ function graph(read, hand) {
   function draw() {
     if (built?.drawing !== now.drawing || built.wide !== wide) build();
     keysOf().forEach((node, j) => {
-      const { background, text } = shade(now.color, hand.hidesData() ? 0 : strength(weight(j, now.drawn.values), now.limits));
+      const part = hand.hidesData() ? 0 : strength(weight(j, now.drawn.values), now.limits);
+      const { background, text } = shade(now.color, part);
       nodes[node].dataset.value = exact(weight(j));
       set(nodes[node], { role: "img", "aria-label": `${nameOf(node)}, ${told(weight(j))}` });
       nodes[node].children[1].style.fill = background;
