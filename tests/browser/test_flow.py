@@ -14,7 +14,6 @@ X = torch.tensor([[1.0, 0, -1], [0, 0, 0], [1, 0, 1], [0, 1, 1], [0, 0, 0]])
 W_q = torch.tensor([[0.0, 0], [3, 0], [0, 2]])
 W_k = torch.tensor([[1.0, 0], [0, 0], [0, 1]])
 PARTS = (["name", "pronoun", "male"], ["name", "male"], ["a", "b", "c"])
-STILL = {"reduced_motion": "reduce"}
 
 MATRICES = """(element) => [...element.querySelectorAll('.station')].map((station) =>
     [...station.querySelectorAll('[data-value]')].map((cell) => Number(cell.dataset.value)))"""
@@ -51,7 +50,7 @@ def test_each_matrix_is_a_table_with_its_numbers(show):
 
 
 def test_a_step_fills_its_matrix_and_lights_what_it_is_made_of(show):
-    page = show(walking(), **STILL)
+    page = show(walking())
     for number, name in enumerate(STEPS):
         page.locator("input[type=range]").evaluate(
             "(input, at) => (input.value = at, input.dispatchEvent(new Event('input')))", number
@@ -67,7 +66,7 @@ def test_a_step_fills_its_matrix_and_lights_what_it_is_made_of(show):
 
 
 def test_a_tap_leads_to_a_step_and_lets_another_word_ask(show):
-    page = show(walking(), **STILL)
+    page = show(walking())
     slider, word = page.locator("input[type=range]"), page.locator("select")
     station(page, "scores").locator("tbody td").nth(2 * 5 + 1).click()
     assert (slider.get_attribute("aria-valuetext"), word.evaluate("(s) => s.selectedOptions[0].text")) == (
@@ -86,16 +85,6 @@ def test_pointing_lights_what_a_number_is_made_of(show):
     assert page.locator(".readout").inner_text() == f"output, he, b: {panel.numbers['6_values'][3, 1]:.3g}"
     made = [panel.numbers["3_values"][:, 1], panel.numbers["5_values"][3], panel.numbers["6_values"][3, 1:2]]
     np.testing.assert_allclose(at, np.concatenate(made), rtol=1e-6)
-
-
-@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
-def test_numbers_move_to_what_they_make_unless_motion_is_unwelcome(show, motion):
-    page = show(walking(), reduced_motion=motion)
-    station(page, "scores").locator("p").click()
-    ghosts = page.locator(".ghost").count()
-    assert ghosts == (10 if motion == "no-preference" else 0)  # the query and a key, for each of five scores
-    page.wait_for_function("!document.querySelector('.ghost')")
-    assert page.locator("attention-explorer").evaluate(SEEN) == [True] * 5 + [False] * 2
 
 
 @pytest.mark.parametrize("width", [360, 1280, 1920])

@@ -60,11 +60,9 @@ def test_a_moment_is_dragged_along_the_axis_to_the_nearest_state(show):
     page.wait_for_function("document.querySelector('.spoken').textContent !== ''")
     assert "step 100. Loss: now at 100" in page.locator("p.spoken").text_content()
     assert float(page.locator(".bars td").get_attribute("data-value")) == pytest.approx(0.01)
-    page.wait_for_function("!document.querySelector('.gliding')")
     at = float(page.locator(".moment line").get_attribute("x1"))
     assert at == pytest.approx(ticks(page, "x")[100], abs=0.5), "let go, it stands at its state"
     page.locator("input[type=range]").press("Home")
-    page.wait_for_function("!document.querySelector('.gliding')")
     assert float(page.locator(".grip").get_attribute("cx")) == pytest.approx(ticks(page, "x")[1], abs=0.5)
 
 

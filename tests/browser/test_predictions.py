@@ -220,7 +220,7 @@ def test_on_a_phone_an_answer_leaves_its_verdict_below_the_bar(chapter, figure):
 
 def test_the_state_before_stays_in_sight_beside_the_answer(show):
     ask = choice("Who leads?", NAMES, leader, before={"heat": 0.5}, **HOT)
-    page = show(explore(lambda heat=1.0: [in_bars(heat), in_words(heat)], predict=ask, heat=HEATS))
+    page = show(explore(lambda heat=1.0: [in_bars(heat), in_words(heat), in_curves(heat)], predict=ask, heat=HEATS))
     assert page.locator("[data-pinned]").count() == 0
     assert page.locator(".pinned").inner_text() == ""
     assert page.locator(".number").first.is_visible()  # where the question starts from is given
@@ -229,6 +229,7 @@ def test_the_state_before_stays_in_sight_beside_the_answer(show):
     assert page.locator(".panels").bounding_box()["y"] == pytest.approx(top, abs=8)
     assert page.locator(".pinned").inner_text() == "before: heat = 0.5"
     assert page.locator(".bar[data-pinned]").count() == 3
+    assert page.locator("path.ghost").last.evaluate("line => Number(getComputedStyle(line).opacity)") > 0
     assert page.locator(".token small").all_inner_texts() == ["0.72 → 0.27", "0.27 → 0.57", "0.01 → 0.16"]
     page.get_by_role("button", name="ask me again").click()
     assert page.locator("[data-pinned]").count() == 0

@@ -1,16 +1,14 @@
 // ------------------------------------------------------------------------------------------------ acts
 // What a hand does: it sets controls, holds the picture between two states, lets go, steps on.
 
-/** @param {any} store @param {any} glide @param {any} speech @param {() => boolean} isVeiled by a question */
-function makeActs(store, glide, speech, isVeiled) {
+/** @param {any} store @param {() => void} draw @param {any} speech @param {() => boolean} isVeiled by a question */
+function makeActs(store, draw, speech, isVeiled) {
   const { at } = store;
 
-  /** Set some controls; the picture takes so long to get there. @param {Object<string, any>} some */
-  function act(some, time = 0, drawn = undefined) {
+  /** Set some controls. @param {Object<string, any>} some @param {number[]} [drawn] where a hand holds the picture */
+  function act(some, drawn) {
     if (isVeiled()) return;
-    const from = at.drawn ?? [...at];
     store.set(some, drawn);
-    if (time) glide.start(from, time);
     store.save();
     speech.say(Object.keys(some));
   }
@@ -21,12 +19,14 @@ function makeActs(store, glide, speech, isVeiled) {
       const next = Math.round(places[i]);
       return next === at[i] ? [] : [[name, states[next]]];
     });
-    if (moved.length) act(Object.fromEntries(moved), 0, places);
-    else glide.hold(places);
+    if (moved.length) return act(Object.fromEntries(moved), places);
+    at.drawn = [...places];
+    draw();
   }
 
   function drop() {
-    glide.start(at.drawn ?? [...at], GLIDE);
+    delete at.drawn;
+    draw();
   }
 
   /** Go on by so many states of the first slider, or of the first control where there is no slider. */
@@ -34,7 +34,7 @@ function makeActs(store, glide, speech, isVeiled) {
     const i = Math.max(0, store.controls.findIndex(({ kind }) => kind === "range"));
     const { name, states } = store.controls[i];
     const next = states[at[i] + by];
-    if (next !== undefined) act({ [name]: next }, GLIDE);
+    if (next !== undefined) act({ [name]: next });
   }
 
   return { act, follow, drop, step };

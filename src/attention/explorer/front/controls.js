@@ -120,7 +120,7 @@ function makeControls(store, { act, follow, drop }) {
   const { at, state, live } = store;
   const all = store.controls.map(({ kind, name }, i) =>
     controlKinds[kind](store.controls[i], {
-      moved: (index, time) => act({ [name]: store.controls[i].states[index] }, time),
+      moved: (index) => act({ [name]: store.controls[i].states[index] }),
       held: (part) => follow((at.drawn ?? at).with(i, part)),
       endDrag: drop,
       typed: (text) => act({ [name]: text }),

@@ -14,9 +14,8 @@ function build(el, payload, given, save) {
   const before = make("span", { class: "pinned", role: "status" });
   const tools = make("p", { class: "tools" });
   const isVeiled = () => "veiled" in el.dataset;
-  const glide = makeGlide(el, store.at, () => panels.draw());
   const speech = makeSpeech(store, () => panels.all());
-  const acts = makeActs(store, glide, speech, isVeiled);
+  const acts = makeActs(store, () => panels.draw(), speech, isVeiled);
   const panels = makePanels(store, readout, { ...acts, isVeiled, scale: () => presentation.scale() || 1 });
   const controls = makeControls(store, acts);
 
@@ -38,7 +37,7 @@ function build(el, payload, given, save) {
     const from = [...store.at];
     prediction?.lift();
     stopPlaying();
-    acts.act(store.named(labels), GLIDE);
+    acts.act(store.named(labels));
     from.forEach((place, i) => place !== store.at[i] && flash(controls.all[i].element));
   }
 
@@ -63,13 +62,12 @@ function build(el, payload, given, save) {
   const hasControls = store.controls.length > 0;
   const moves = { step: hasControls ? acts.step : null, turn: prediction?.turn, lay: panels.lay };
   const presentation = makePresentation(el, moves);
-  store.subscribe(glide.stop);
   store.subscribe(panels.draw);
   store.subscribe(() => prediction?.moved());
   store.subscribe(controls.show);
 
   el.toggleAttribute("data-still", !hasControls);
-  tools.append(...(hasControls ? [before, quietButton("reset", reset)] : []), presentation.button);
+  tools.append(...(hasControls ? [before, makeButton({}, reset, "reset")] : []), presentation.button);
   el.replaceChildren(
     ...plateHead(el, payload.title),
     ...(prediction ? [prediction.element] : []),
@@ -92,7 +90,7 @@ function build(el, payload, given, save) {
   function stop() {
     stopPlaying();
     resized.disconnect();
-    [presentation, glide, speech, controls, panels].forEach((part) => part.stop());
+    [presentation, speech, controls, panels].forEach((part) => part.stop());
   }
   return { setPanels, setState: store.set, setError, obey, resume: prediction?.resume, stop };
 }
@@ -106,6 +104,3 @@ function plateHead(el, title) {
   const link = number ? [make("a", { href: `#${el.id}` }, `Figure ${number}`), " · "] : [];
   return [make("p", { class: "head" }, ...link, title)];
 }
-
-/** @param {string} words @param {(button: HTMLElement) => void} act */
-const quietButton = (words, act) => makeButton({}, act, words);

@@ -51,7 +51,7 @@ function makePanels(store, readout, { isVeiled, act, follow, drop, scale }) {
     /** Set controls, by name, to the states of these numbers. @param {Object<string, number>} places */
     move(places) {
       const state = (name, place) => store.controls[store.axis(name)].states[place];
-      act(Object.fromEntries(Object.entries(places).map(([name, place]) => [name, state(name, place)])), GLIDE);
+      act(Object.fromEntries(Object.entries(places).map(([name, place]) => [name, state(name, place)])));
     },
     /** How much larger the figure is drawn than on the page, while it is presented. */
     scale,

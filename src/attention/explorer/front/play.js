@@ -1,6 +1,8 @@
 // ------------------------------------------------------------------------------------------------ play
 // A slider plays itself to its end, and begins anew there.
 
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+
 /** @param {string} label @param {number} last its last state @param {{index: () => number, moved: any}} slider */
 function makePlayer(label, last, { index, moved }) {
   const said = { class: "play", "aria-label": `Play ${label}`, "aria-pressed": "false" };
@@ -14,7 +16,7 @@ function makePlayer(label, last, { index, moved }) {
     button.setAttribute("aria-pressed", "true");
   }
   function step() {
-    if (index() < last) moved(index() + 1, pause);
+    if (index() < last) moved(index() + 1);
     if (index() >= last) stop();
   }
   function stop() {

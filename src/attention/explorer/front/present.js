@@ -1,5 +1,5 @@
 // ------------------------------------------------------------------------------------------------ present
-// A figure on the whole screen, for a room: its words are large and its panels fill the height. All figures of a page,
+// A figure that fills the window, for a room: its words are large, its panels fill the height. All figures of a page,
 // and what stands out in its text, are one sequence of slides. `?present` in a page's address begins it.
 
 const SCREEN = { width: 1920, height: 1080 }; // the screen at which words are 28 pixels high
@@ -27,10 +27,9 @@ const foot = make("p", { class: "tools remote" });
 /** Let a figure be presented. @param {HTMLElement} el @param {any} acts `lay`, `step` and `turn` of its slide */
 function makePresentation(el, acts) {
   const slide = { el, part: el, size: 0, ...acts };
-  const button = quietButton("present", () => begin(slide, true));
-  set(button, { class: "present", title: "On the whole screen (p)" });
+  const button = makeButton({ class: "present", title: "Large, for a room (p)" }, () => begin(slide), "present");
   listen(el, "attention-predicted", () => shown === slide && writeFoot());
-  Object.assign(el, { slide, present: () => begin(slide, false) });
+  Object.assign(el, { slide, present: () => begin(slide) });
   /** How much larger a drawing is than on the page; 0 while it is not presented. */
   const scale = () => slide.size * DRAWN;
   return { button, scale, stop: () => shown === slide && hide() };
@@ -60,17 +59,14 @@ function presentPage() {
   const named = document.getElementById(parseAddress(location.hash)?.name ?? location.hash.slice(1));
   named?.scrollIntoView({ behavior: "instant" }); // the place that the end leads back to
   const first = named?.closest(".attention-explorer") ?? slideParts()[0];
-  if (first) begin(first.slide ?? makeSheet(first), false);
+  if (first) begin(first.slide ?? makeSheet(first));
 }
 
-/** @param {Slide} slide @param {boolean} asked by a hand, without which no browser gives the whole screen */
-function begin(slide, asked) {
+/** @param {Slide} slide */
+function begin(slide) {
   if (document.querySelector(".big")) return;
   back = { x: scrollX, y: scrollY, focus: document.activeElement };
-  const begun = () => show(slide);
-  const root = document.documentElement;
-  if (asked && root.requestFullscreen) root.requestFullscreen().then(begun, begun);
-  else begun();
+  show(slide);
 }
 
 /** A figure stays where it is in the page, which keeps its place, and is drawn above all. @param {Slide} slide */
@@ -82,7 +78,7 @@ function show(slide) {
   writeFoot();
   el.append(foot);
   set(el, { popover: "manual", tabindex: -1 });
-  el.showPopover?.();
+  el.showPopover();
   el.classList.add("big");
   setClass(el, "wide", Boolean(el.querySelector("[data-wide]") && !el.querySelector(".prediction")));
   focusOn(el);
@@ -106,7 +102,6 @@ function end() {
   const address = new URL(location.href);
   address.searchParams.delete("present"); // a page that is loaded again is read
   if (address.href !== location.href) history.replaceState(history.state, "", address);
-  if (document.fullscreenElement) document.exitFullscreen();
   scrollTo({ left: back.x, top: back.y, behavior: "instant" });
   back.focus?.focus?.({ preventScroll: true });
 }
@@ -125,7 +120,7 @@ function writeFoot() {
   const all = slideParts();
   const isOneOf = all.length > 1;
   const isMoving = step && !el.dataset.veiled;
-  const key = (isThere, words, name, act) => (isThere ? [quietButton(words, act), make("kbd", {}, name)] : []);
+  const key = (isThere, words, name, act) => (isThere ? [makeButton({}, act, words), make("kbd", {}, name)] : []);
   foot.replaceChildren(
     make("b", {}, isOneOf ? `${all.indexOf(part) + 1} / ${all.length}` : ""),
     ...key(isOneOf, "before", "↑", () => go(-1)),
@@ -159,7 +154,7 @@ function onKey(event) {
   const isTyped = target.matches?.('input[type="text"], textarea');
   if (!shown) {
     const el = document.querySelector(".attention-explorer:is(:hover, :focus-within)");
-    return key === "p" && !isTyped && el?.slide && begin(el.slide, true);
+    return key === "p" && !isTyped && el?.slide && begin(el.slide);
   }
   const isTaken = { p: isTyped, " ": target.matches?.("button, input, select, a") }[key];
   const isControl = key.startsWith("Arrow") && target.matches?.("input, select, textarea, [contenteditable]");
@@ -174,6 +169,5 @@ function onKey(event) {
 }
 
 listen(document, "keydown", onKey);
-listen(document, "fullscreenchange", () => shown && !document.fullscreenElement && end());
 listen(document, "focusin", ({ target }) => shown && !shown.el.contains(target) && focusOn(shown.el));
 listen(window, "resize", () => shown && fit());

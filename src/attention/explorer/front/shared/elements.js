@@ -149,6 +149,3 @@ function watchSize(element, call) {
   resized.observe(element);
   return () => resized.disconnect();
 }
-
-/** Movement that the reader's system asks to be spared. */
-const still = matchMedia("(prefers-reduced-motion: reduce)");

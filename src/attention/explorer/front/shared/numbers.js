@@ -9,8 +9,8 @@
  * @typedef {{kind: string, fields: Object<string, Packed>, group?: number}} PanelData
  * @typedef {{name?: string, title?: string, controls: Control[], panels: PanelData[], idle?: Packed,
  *            predict?: any, play?: string}} Payload
- * @typedef {number[] & {drawn?: number[]}} Places  where each control stands, counted from 0; `drawn`: where the
- *          picture is on its way between two states, in parts of a step
+ * @typedef {number[] & {drawn?: number[]}} Places  where each control stands, counted from 0; `drawn`: where a
+ *          hand holds the picture between two states, in parts of a step
  * @typedef {Object<string, string>} Lit  axis → label: what is pointed at
  */
 

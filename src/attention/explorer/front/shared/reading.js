@@ -69,19 +69,6 @@ const showChosen = (items, chosen) =>
     setClass(item, "chosen", i === chosen);
   });
 
-/** Numbers as a list, for those who hear the figure; written when they are asked for, not at each step. */
-function makeSpoken() {
-  const element = make("ul", { class: "spoken" });
-  let waiting = 0;
-  const stop = () => clearTimeout(waiting);
-  /** @param {() => string[]} words */
-  function speak(words) {
-    stop();
-    waiting = setTimeout(() => element.replaceChildren(...words().map((text) => make("li", {}, text))), 120);
-  }
-  return { element, speak, stop };
-}
-
 /** The words beside the finger: one for an explorer. They stay within it and move nothing. */
 function makeReadout(el) {
   const element = make("p", { class: "readout", role: "status" });

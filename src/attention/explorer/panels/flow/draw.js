@@ -1,9 +1,8 @@
 // ------------------------------------------------------------------------------------------------ flow
-// Matrices, each made from those before it. A step lights those that it computes and what they are made of, and copies
-// of that are seen to move there. Lines of matrices break where there is no room; arrows are laid after the breaks.
+// Matrices, each made from those before it. A step lights those that it computes and what they are made of. Lines of
+// matrices break where there is no room; arrows are laid after the breaks.
 
 const FLOW = { letter: 0.6, gap: 1.5, wide: 55, widest: 75, least: 13, most: 1.1 }; // em; pixels; of what is inherited
-const FLIGHT = { time: 420, stagger: 180 }; // milliseconds
 
 function flow(read, hand) {
   const specs = read.first("stations");
@@ -17,7 +16,7 @@ function flow(read, hand) {
   svg.append(...ways.map(({ element }) => element));
   let laid = []; // the lines as they stand
   let now = null;
-  let drawn = ""; // the state, so that a picture on its way to it is drawn once
+  let drawn = ""; // the state, so that it is drawn once while a hand moves on
 
   function arrowFrom(k) {
     const head = make("polygon", { points: "0,0 -8,4 -8,-4" });
@@ -50,12 +49,10 @@ function flow(read, hand) {
   function update(state) {
     if (drawn === String(state)) return;
     drawn = String(state);
-    const before = now;
     now = { query: null, mask: [], ...read.whole(state) };
     caption.replaceChildren(...subscripted(now.caption));
     stations.forEach((station, k) => draw(station, k, now.stations[k], now.limits[k]));
     lightUp();
-    if (before && before.step !== now.step && now.step > 0) move();
   }
 
   function draw({ element, words, spoken, heads, sides, cells, rows }, k, spec, limits) {
@@ -93,80 +90,26 @@ function flow(read, hand) {
     return column === undefined ? some : some.map((line) => [line[column]]);
   }
 
-  /** The rows of a station that the step is about. */
-  const isFollowed = (k, i) => now.stations[k].whole || now.query === null || i === now.query;
-  const followed = (k) => stations[k].rows.map((_, i) => i).filter((i) => isFollowed(k, i));
-
-  /** Call for each number of a row, and each part that it is made of. */
-  function eachPart(k, i, call) {
-    stations[k].cells[i].forEach((cell, j) => {
-      if (isHidden(k, i, j)) return;
-      now.stations[k].sources.forEach(([from, part]) => call(block(from, part, i, j), cell, from, j));
-    });
-  }
-
   function mark(name, some) {
     stage.querySelectorAll(`.${name}`).forEach((cell) => cell.classList.remove(name));
     some.forEach((cell) => cell.classList.add(name));
   }
 
-  /** Light what the step's numbers are made of. */
+  /** Light what the step's numbers are made of, of the rows that it is about. */
   function lightUp() {
     const used = new Set();
-    now.stations.forEach(({ step }, k) => {
+    now.stations.forEach(({ step, whole, sources }, k) => {
       if (step !== now.step) return;
-      followed(k).forEach((i) => eachPart(k, i, (cells) => cells.flat().forEach((cell) => used.add(cell))));
-    });
-    mark("used", used);
-    ways.forEach(({ to, element }) => setClass(element, "on", now.stations[to].step === now.step));
-  }
-
-  // ---------------------------------------------------------------------------------------------- motion
-
-  let ghosts = [];
-  function stopMoving() {
-    ghosts.forEach((ghost) => ghost.cancel());
-    ghosts = [];
-    stage.querySelectorAll(".ghost").forEach((ghost) => ghost.remove());
-  }
-
-  /** Let the parts of what the step computes move to where it stands. */
-  function move() {
-    stopMoving();
-    if (still.matches || !stage.clientWidth) return;
-    const frame = rectOf(stage);
-    const boxes = new Map();
-    const boxOf = (cell) => boxes.get(cell) ?? boxes.set(cell, rectOf(cell)).get(cell);
-    now.stations.forEach((spec, k) => {
-      if (spec.step !== now.step) return;
-      const columns = stations[k].heads.length;
-      followed(k).forEach((i) => {
-        stations[k].cells[i].forEach((cell, j) => {
-          const delay = (FLIGHT.stagger * j) / columns + 0.7 * FLIGHT.time;
-          const fade = { duration: 200, delay, fill: "backwards" };
-          ghosts.push(cell.animate([{ opacity: 0 }, { opacity: 1 }], fade));
-        });
-        eachPart(k, i, (cells, cell, from, j) => {
-          const [first, last, to] = [boxOf(cells[0][0]), boxOf(cells.at(-1).at(-1)), boxOf(cell)];
-          const [left, top] = [first.left - frame.left, first.top - frame.top];
-          const [width, height] = [last.right - first.left, last.bottom - first.top];
-          const style = `left: ${left}px; top: ${top}px; width: ${width}px; height: ${height}px`;
-          const ghost = make("i", { class: "ghost", "data-color": specs[from].color, style });
-          stage.append(ghost);
-          const way = `translate(${to.left - first.left}px, ${to.top - first.top}px)`;
-          const end = { transform: `${way} scale(${to.width / width}, ${to.height / height})`, opacity: 0 };
-          const seen = [0.15, 0.8].map((offset) => ({ opacity: 0.55, offset }));
-          const flight = ghost.animate([{ opacity: 0 }, ...seen, end], {
-            duration: FLIGHT.time,
-            delay: (FLIGHT.stagger * j) / columns,
-            easing: "ease-in-out",
-            fill: "both",
-          });
-          flight.onfinish = () => ghost.remove();
-          ghosts.push(flight);
+      stations[k].cells.forEach((row, i) => {
+        if (!whole && now.query !== null && i !== now.query) return;
+        row.forEach((_, j) => {
+          if (isHidden(k, i, j)) return;
+          sources.forEach(([from, part]) => block(from, part, i, j).flat().forEach((cell) => used.add(cell)));
         });
       });
     });
+    mark("used", used);
+    ways.forEach(({ to, element }) => setClass(element, "on", now.stations[to].step === now.step));
   }
 
   // ---------------------------------------------------------------------------------------------- places
@@ -291,7 +234,6 @@ function flow(read, hand) {
   });
   figure.toggleAttribute("data-choose", Boolean(read.first("control")));
   arrange(lines);
-  hand.onStop(stopMoving);
   return { element: figure, lay, update, wide: true };
 }
 

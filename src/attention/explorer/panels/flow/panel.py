@@ -58,8 +58,8 @@ def flow(
 ) -> Panel:
     """A computation as matrices, line by line, with arrows from those that each is made from.
 
-    A step lights the matrices that it computes and the numbers that they are made of, and the numbers are seen to move
-    there. A matrix that no step has computed yet is empty. Pointing at a number lights what it is made of.
+    A step lights the matrices that it computes and the numbers that they are made of. A matrix that no step has
+    computed yet is empty. Pointing at a number lights what it is made of.
 
     Args:
         lines: the stations, from left to right and from top to bottom. Where a line is wider than the page, it goes on

@@ -9,13 +9,12 @@ const SIGN = 30; // pixels of a plus or an arrow
 function graph(read, hand) {
   const caption = make("figcaption");
   const edges = make("g", { "aria-hidden": "true" });
-  const others = make("g", { "aria-hidden": "true" }); // nodes that are no queries
+  const others = make("g"); // nodes that are no queries
   const queries = make("g", { role: "listbox" });
   const svg = make("svg", {}, edges, others, queries);
-  const spoken = makeSpoken();
   const hint = make("p", { class: "hint" }, `Tap a ${read.first("axes")[0]} to choose it.`);
   const scroller = make("div", { class: "scroller" }, svg);
-  const figure = make("figure", { class: "graph", "data-wide": "" }, caption, scroller, hint, spoken.element);
+  const figure = make("figure", { class: "graph", "data-wide": "" }, caption, scroller, hint);
   const S = read.shape("values")[1];
   let now = null;
   let nodes = []; // of the present drawing
@@ -40,8 +39,10 @@ function graph(read, hand) {
   function draw() {
     if (built?.drawing !== now.drawing || built.wide !== wide) build();
     keysOf().forEach((node, j) => {
-      const { background, text } = shade(now.color, hand.hidesData() ? 0 : strength(weight(j, now.drawn.values), now.limits));
+      const part = hand.hidesData() ? 0 : strength(weight(j, now.drawn.values), now.limits);
+      const { background, text } = shade(now.color, part);
       nodes[node].dataset.value = exact(weight(j));
+      set(nodes[node], { role: "img", "aria-label": `${nameOf(node)}, ${told(weight(j))}` });
       nodes[node].children[1].style.fill = background;
       nodes[node].children[2].style.fill = text;
     });
@@ -51,7 +52,6 @@ function graph(read, hand) {
     const isHidden = hand.hidesData() || !order.length;
     const found = isHidden ? "" : `${labelOf(now.drawing.queries[query()])} → ${most.join(", ")}`;
     setText(caption, [now.caption, found].filter(Boolean).join(": "));
-    spoken.speak(() => keysOf().map((node, j) => `${asking()} → ${nameOf(node)}, ${told(weight(j))}`));
   }
 
   /** Draw the nodes and edges anew. */
@@ -122,7 +122,6 @@ function graph(read, hand) {
     if (now) draw();
   }
 
-  hand.onStop(spoken.stop);
   return { element: figure, update, lay, highlight, wide: true };
 }
 

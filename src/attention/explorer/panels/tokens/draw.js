@@ -20,9 +20,9 @@ function tokens(read, hand) {
   const asking = row(two ? queries : keys, { class: `words ${two ? "queries" : "line"}`, ...listed });
   const beside = two ? [svg, row(keys, { class: "words keys" })] : [];
   const stage = make("div", { class: `stage${two ? " two" : ""}${flat ? " flat" : ""}` }, asking, ...beside);
-  const spoken = makeSpoken();
   const attributes = { class: "tokens", "data-color": "weights", "data-size": chips ? "large" : null };
-  const figure = make("figure", attributes, caption, stage, spoken.element);
+  const figure = make("figure", attributes, caption, stage);
+  if (queries !== keys) keys.forEach(({ element }) => set(element, { role: "img" }));
   let now = null;
   let chosen = null; // by the reader; else as the state has it
   let looked = null; // at which query the pointer is
@@ -53,7 +53,9 @@ function tokens(read, hand) {
     showChosen(queries.map((item) => item.element), i);
     keys.forEach((item, j) => {
       const hidden = isHidden(i, j);
+      const said = hidden ? "masked" : told(weight(i, j));
       item.element.dataset.value = exact(weight(i, j));
+      set(item.element, { "aria-label": `${now.keys[j]}, ${said}` });
       item.element.toggleAttribute("data-masked", hidden);
       const { background, text } = tint("weights", weight(i, j, now.drawn.values), now.limits, { hidden });
       item.text.style.background = background;
@@ -63,8 +65,6 @@ function tokens(read, hand) {
       setText(item.number, S > MOST_NUMBERED ? "" : before + numberOf(now, i, j));
     });
     if (two) drawArcs();
-    const said = (j) => (isHidden(i, j) ? "masked" : told(weight(i, j)));
-    spoken.speak(() => now.keys.map((key, j) => `${now.queries[i]} → ${key}, ${said(j)}`));
   }
 
   /** From the chosen query to each key, or from each query to the key that is pointed at. */
@@ -137,7 +137,6 @@ function tokens(read, hand) {
   hand.onStop(follow(stage, readAt, leave));
   choosing(asking, () => queries.map((item) => item.element), choose);
   hand.onStop(watchSize(stage, () => now && two && drawArcs()));
-  hand.onStop(spoken.stop);
 
   function highlight(lit) {
     const [i, j] = [now.queries.indexOf(lit[now.axes[0]]), now.keys.indexOf(lit[now.axes[1]])];
