@@ -194,7 +194,7 @@ def test_a_question_that_a_link_set_aside_is_in_reach_beside_the_link(visit, ori
 
 
 def test_a_figure_stands_beside_its_paragraphs_and_stays(visit, origins):
-    opened = visit(f"{origins['disk']}/book/04-softmax.html", width=1440)
+    opened = visit(f"{origins['disk']}/book/04-softmax.html", width=1600)
     page = opened.page
     page.wait_for_function("MathJax.startup.promise.then(() => true)")
     page.evaluate(OPEN_FOLDS)
@@ -202,7 +202,7 @@ def test_a_figure_stands_beside_its_paragraphs_and_stays(visit, origins):
     page.locator(".beside").evaluate("group => group.scrollIntoView({behavior: 'instant'})")
     said = page.locator(".beside .said").last.bounding_box()
     assert figure.bounding_box()["x"] >= said["x"] + said["width"]
-    assert page.evaluate("document.documentElement.scrollWidth") <= 1440
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1600
     for link in page.locator(".beside a.state").all():
         before = page.evaluate("scrollY")
         link.click()
