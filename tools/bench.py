@@ -30,7 +30,7 @@ from attention import (
     scaled_dot_product_attention,
 )
 from attention.course import experiments
-from attention.explorer import Explorer, curves, explore, heatmap, plane
+from attention.explorer import Explorer, curves, explore, heatmap
 from attention.explorer.front import script, stylesheet
 from tools.chromium import chromium
 
@@ -150,15 +150,9 @@ def explorers() -> dict[str, tuple[str, Explorer]]:
         plot = curves(range(41), {"loss": losses}, moments={"now": step}, handle=("now", "step"))
         return [plot, *(heatmap(each, digits=1) for each in maps[step])]
 
-    def turn(angle=0.0):
-        tip = 1.4 * torch.tensor([math.cos(math.radians(angle)), math.sin(math.radians(angle))])
-        drawn = plane({"query": tip}, limits=(-2, 2), x_limits=(-2, 2), handle=("query", "angle"))
-        return [drawn, heatmap(tip[None])]
-
     return {
         "slider, map of 16 × 16": ("keydown", explore(weigh, heat=(0.1, 4.0, 0.1))),
         "moment dragged beside two maps": ("pointermove", explore(emerge, step=(0, 40))),
-        "vector dragged beside a map": ("pointermove", explore(turn, angle=(-180.0, 180.0, 10.0))),
     }
 
 

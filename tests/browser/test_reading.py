@@ -65,64 +65,16 @@ def test_search_forgives_and_answers_while_it_is_typed(visit, origins):
 # ------------------------------------------------------------------------------------------------ citations
 
 CITED = re.compile(
-    r"<a class=\"([^\"]*)\" href=\"(?:\.\./)*(?:book/)?bibliography\.html(#?[^\"]*)\"><span[^>]*>([^<]*\d{4})"
+    r"<a class=\"[^\"]*\" href=\"(?:\.\./)*(?:book/)?bibliography\.html(#?[^\"]*)\"><span[^>]*>([^<]*\d{4})"
 )
 
 
 def test_every_citation_leads_to_its_work():
     cited = [found for name in PAGES for found in CITED.findall((BOOK / name).read_text("utf-8"))]
     assert len(cited) > 100
-    for classes, anchor, text in cited:
-        assert "cites" in classes, text
+    for anchor, text in cited:
         who, year = re.search(r"\w+", text)[0], re.search(r"\d{4}", text)[0]
         assert anchor == f"#{who.lower()}{year}"
-
-
-CARD = ".work:popover-open"
-INSIDE = """(card) => { const {left, right} = card.getBoundingClientRect();
-    return left >= 0 && right <= document.documentElement.clientWidth; }"""
-
-
-def test_a_citation_shows_its_work_to_a_pointer_and_to_the_keyboard(visit, origins):
-    opened = visit(f"{origins['disk']}/book/02-scores.html")
-    page = opened.page
-    link = page.locator("a.cites[href$='#vaswani2017']").first
-    link.hover()
-    card = page.locator(CARD)
-    card.wait_for()
-    assert "Attention Is All You Need" in card.inner_text()
-    assert card.get_by_role("link").first.get_attribute("href") == "https://arxiv.org/abs/1706.03762"
-    page.clock.install()
-    card.hover()
-    page.clock.fast_forward(5000)
-    assert card.is_visible()
-    page.mouse.move(0, 0)
-    card.wait_for(state="detached")
-
-    page.keyboard.press("Shift")  # from now on, by the keyboard
-    link.focus()
-    card.wait_for()
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.href") == "https://arxiv.org/abs/1706.03762"
-    page.keyboard.press("Escape")
-    assert card.count() == 0
-    assert link.evaluate("link => link === document.activeElement")
-    assert (opened.abroad, opened.complaints) == ([], [])
-
-
-def test_a_first_tap_shows_the_work_and_a_second_goes_on(visit, origins):
-    page = visit(f"{origins['server']}/book/01-dictionary.html", origins["server"], width=360, has_touch=True).page
-    for link in page.locator("a.cites:visible").all()[:3]:
-        link.tap()
-        page.locator(CARD).wait_for()
-        assert page.locator(CARD).evaluate(INSIDE)
-        assert page.evaluate("document.documentElement.scrollWidth") <= 360
-        page.touchscreen.tap(180, 20)  # elsewhere
-        assert page.locator(CARD).count() == 0
-    link.tap()
-    link.tap()
-    page.wait_for_url("**/bibliography.html#*")
-    assert page.locator(".citation:target").count() == 1
 
 
 # ------------------------------------------------------------------------------------------------ links to states
@@ -242,7 +194,7 @@ def test_a_question_that_a_link_set_aside_is_in_reach_beside_the_link(visit, ori
 
 
 def test_a_figure_stands_beside_its_paragraphs_and_stays(visit, origins):
-    opened = visit(f"{origins['disk']}/book/04-softmax.html", width=1440)
+    opened = visit(f"{origins['disk']}/book/04-softmax.html", width=1600)
     page = opened.page
     page.wait_for_function("MathJax.startup.promise.then(() => true)")
     page.evaluate(OPEN_FOLDS)
@@ -250,7 +202,7 @@ def test_a_figure_stands_beside_its_paragraphs_and_stays(visit, origins):
     page.locator(".beside").evaluate("group => group.scrollIntoView({behavior: 'instant'})")
     said = page.locator(".beside .said").last.bounding_box()
     assert figure.bounding_box()["x"] >= said["x"] + said["width"]
-    assert page.evaluate("document.documentElement.scrollWidth") <= 1440
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1600
     for link in page.locator(".beside a.state").all():
         before = page.evaluate("scrollY")
         link.click()

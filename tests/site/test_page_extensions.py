@@ -1,13 +1,11 @@
-"""The book's Sphinx extensions on pages of their own: text beside a figure, cards of works, what is searched."""
+"""The book's Sphinx extensions on pages of their own: text beside a figure, what is searched."""
 
 import pytest
 from docutils import nodes
 from docutils.utils import new_document
 from nbformat.v4 import new_markdown_cell, new_notebook
-from pybtex.database import parse_string
 
 from tools.site.beside import FiguresBeside
-from tools.site.citations import card
 from tools.site.formulas import forbid_breaks
 from tools.site.pages import card as chapter_card
 from tools.site.sections import formula, sections
@@ -58,26 +56,6 @@ def test_code_of_the_figure_in_a_cell_of_its_own_does_not_part_it_from_its_text(
 def test_a_heading_and_another_figure_end_it(end):
     told = [paragraph("one"), cell("tag_beside", name="turn"), paragraph("two"), end, paragraph("three", "#turn?x=1")]
     assert grouped(*told) == [[], ["one", "two"], ["three"]]
-
-
-WORK = r"""@inproceedings{he2016, author = {He, Kaiming and M{\"u}ller <b>, Hans}, title = {Deep {R}esidual},
-    booktitle = {A Conference}, year = {2016}, doi = {10.1109/CVPR.2016.90}}
-    @book{james1890, author = {James, William}, title = {Psychology}, publisher = {Holt}, year = {1890}}
-    @misc{brown2020, author = {A, B and C, D and E, F and others}, title = {Few}, year = {2020}}"""
-
-
-def test_a_card_says_who_when_what_and_where():
-    works = parse_string(WORK, "bibtex").entries
-    told = card(works["he2016"], "bibliography.html#he2016")
-    for said in (
-        "Kaiming He and Hans Müller &lt;b&gt;, 2016",
-        "Deep Residual",
-        "A Conference",
-        "https://doi.org/10.1109",
-    ):
-        assert said in told
-    assert card(works["james1890"], "bibliography.html#james1890").count("<a ") == 1  # it is to be read nowhere
-    assert "B A, D C, F E and others, 2020" in card(works["brown2020"], "")
 
 
 def test_a_formula_is_found_by_its_words():

@@ -88,9 +88,7 @@ def _link(app, pagename: str, other: str) -> dict[str, str]:
 def place(notebook: NotebookNode, number: int, count: int) -> str:
     """Where a chapter is in the course, and how long it takes: the instructors' page says how that is estimated."""
     load = workload.count(notebook)
-    parts = "text {}, code {}, figures {}".format(*load.parts)
-    said = f"Chapter {number} of {count} · about {load.lecture} minutes ({parts})"
-    return f"{said} · {load.exercises} exercises, {load.exercises * workload.MINUTES_AN_EXERCISE} minutes"
+    return f"Chapter {number} of {count} · about {load.lecture} minutes · {load.exercises} exercises"
 
 
 def card(notebook: NotebookNode) -> Card:

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from docutils import nodes
+from pybtex.database import Entry
+from pybtex.richtext import Text
 from pylatexenc.latex2text import LatexNodes2Text
 from sphinx import addnodes
-
-from tools.site.citations import authors
 
 PLACES = (nodes.section, addnodes.desc, nodes.citation)
 UNSAID = (nodes.title, nodes.math_block, nodes.literal_block, nodes.comment, nodes.label)
@@ -78,6 +78,15 @@ def _name(place: nodes.Element, works: dict) -> tuple[str, str]:
     if isinstance(place, nodes.citation):
         return anchor, f"{authors(works[anchor])}, {works[anchor].fields['year']}"
     return anchor, " ".join(_inline(place.next_node(nodes.title)).split())
+
+
+def authors(work: Entry) -> str:
+    """The first three authors of a work by their full names, and whether there are more."""
+    people = [who.first_names + who.middle_names + who.prelast_names + who.last_names for who in work.persons["author"]]
+    names = [str(Text.from_latex(" ".join(parts))) for parts in people]
+    if len(names) > 3 or names[-1] == "others":
+        return ", ".join(names[:3]) + " and others"
+    return ", ".join(names)
 
 
 def _text(node: nodes.Node) -> str:

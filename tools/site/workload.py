@@ -8,23 +8,14 @@ from nbformat import NotebookNode
 
 from tools.notebooks.execute import CHAPTERS
 
-FOLDS = re.compile("<details.*?</details>", re.DOTALL)
 FOLDED = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
 MARK = "<!-- workload -->"
+TABLE = """\
+Reading is taken at 75 words a minute, formulas included, code at 6 lines a minute, a figure at 3 minutes, an exercise \
+at 10. What is folded is not counted, and the minutes are rounded to five.
 
-# Assumed, not measured: no class has been timed.
-WORDS_A_MINUTE = 75
-LINES_A_MINUTE = 6
-MINUTES_A_FIGURE = 3
-MINUTES_AN_EXERCISE = 10
-
-TABLE = f"""\
-Reading is taken at {WORDS_A_MINUTE} words a minute, formulas included, code at {LINES_A_MINUTE} lines a minute, a \
-figure at {MINUTES_A_FIGURE} minutes, an exercise at {MINUTES_AN_EXERCISE}. What is folded is not counted. A lecture's \
-minutes are rounded to five.
-
-| Chapter | Words | Lines of code | Figures | Lecture, min | Exercises | Exercises, min |
-|---|---:|---:|---:|---:|---:|---:|
+| Chapter | Words | Lines of code | Figures | Lecture, min | Exercises |
+|---|---:|---:|---:|---:|---:|
 """
 
 
@@ -37,14 +28,9 @@ class Load(NamedTuple):
     exercises: int
 
     @property
-    def parts(self) -> tuple[int, int, int]:
-        """The minutes for words, code and figures."""
-        return round(self.words / WORDS_A_MINUTE), round(self.lines / LINES_A_MINUTE), self.figures * MINUTES_A_FIGURE
-
-    @property
     def lecture(self) -> int:
-        """The minutes for all three, rounded to five."""
-        return 5 * round(sum(self.parts) / 5)
+        """The minutes without exercises."""
+        return 5 * round((round(self.words / 75) + round(self.lines / 6) + 3 * self.figures) / 5)
 
 
 def setup(app):
@@ -56,37 +42,30 @@ def setup(app):
 def add_table(app, docname: str, source: list[str]) -> None:
     """Put the table where a page has the mark."""
     if MARK in source[0]:
-        source[0] = source[0].replace(MARK, table())
+        source[0] = source[0].replace(MARK, TABLE + "".join(map(row, CHAPTERS)))
 
 
-def table() -> str:
-    """One row a chapter, and how the times were estimated."""
-    rows = ""
-    for path in CHAPTERS:
-        notebook = nbformat.read(path, as_version=4)
-        title = notebook.cells[0].source.splitlines()[0].removeprefix("# ")
-        load = count(notebook)
-        numbers = [*load[:3], load.lecture, load.exercises, load.exercises * MINUTES_AN_EXERCISE]
-        rows += f"| [{title}]({path.name}) | {' | '.join(map(str, numbers))} |\n"
-    return TABLE + rows
+def row(path) -> str:
+    """A chapter's row of the table."""
+    notebook = nbformat.read(path, as_version=4)
+    load = count(notebook)
+    title = notebook.cells[0].source.splitlines()[0].removeprefix("# ")
+    return f"| [{title}]({path.name}) | {' | '.join(map(str, [*load[:3], load.lecture, load.exercises]))} |\n"
 
 
 def count(notebook: NotebookNode) -> Load:
     """Words, lines of code and figures of the lecture, and the exercises; what is folded does not count."""
     words = lines = figures = exercises = 0
-    practising = False  # whether a cell stands under the heading "Exercises"
+    practising = False
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            for part in re.split(r"(?m)^(?=##? )", FOLDS.sub("", cell.source)):
-                if re.match("##? ", part):
-                    practising = part.startswith("## Exercises\n")
-                if practising:
-                    exercises += len(re.findall("(?m)^### ", part))
-                else:
-                    words += len(part.split())
+            for part in re.split("(?m)^(?=## )", re.sub("(?s)<details.*?</details>", "", cell.source)):
+                if part.startswith("## "):
+                    practising = part.startswith("## Exercises")
+                exercises += len(re.findall("(?m)^### ", part)) if practising else 0
+                words += 0 if practising else len(part.split())
         elif not practising:
-            if not FOLDED & set(cell.metadata.get("tags", [])):
+            figures += str(cell.outputs).count("<attention-explorer")
+            if not FOLDED & set(cell.metadata.get("tags", ())):
                 lines += sum(bool(line.strip()) for line in cell.source.splitlines())
-            outputs = cell.get("outputs", ())
-            figures += sum("<attention-explorer" in output.get("data", {}).get("text/html", "") for output in outputs)
     return Load(words, lines, figures, exercises)
