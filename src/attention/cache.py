@@ -33,10 +33,10 @@ class KeyValueCache:
 
     def __copy__(self) -> "KeyValueCache":
         """A cache of the same tokens that goes on by itself."""
-        fork = KeyValueCache()
+        fork = object.__new__(type(self))
+        fork.__dict__ |= self.__dict__
         if self._kept is not None:
             fork._kept = tuple(each.narrow(-2, 0, self._length).clone() for each in self._kept)
-            fork._kind, fork._length = self._kind, self._length
         return fork
 
     def update(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
@@ -55,15 +55,15 @@ class KeyValueCache:
         """
         if key.shape[:-1] != value.shape[:-1]:
             raise ValueError(f"value must have one row for each key, found {shapes(key=key, value=value)}")
-        kind = *key.shape[:-2], key.size(-1), value.size(-1), key.dtype, value.dtype
+        kind = *key.shape[:-2], key.size(-1), value.size(-1), key.dtype, value.dtype, key.device, value.device
         if self._kept is None:
             self._kept, self._kind = (key.narrow(-2, 0, 0), value.narrow(-2, 0, 0)), kind
         if kind != self._kind:
             found = f"kept {self._kind}, new {kind}"
             raise ValueError(f"a cache is for one text, or one batch: make another for this one, found {found}")
         kept_key, kept_value = self._kept
-        start = self._length
-        self._length = stop = start + key.size(-2)
+        start, stop = self._length, self._length + key.size(-2)
+        self._length = stop
         if torch.is_grad_enabled():  # what a backward pass may need is never written to
             self._kept = (
                 torch.cat([kept_key[..., :start, :], key], -2),

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from attention.arguments import check_count, check_floating, check_positive, check_probability
+from attention.functional import at_least_float32
 
 
 def next_probabilities(
@@ -37,7 +38,8 @@ def next_probabilities(
     """
     check_floating("logits", logits)
     check_positive("temperature", temperature)
-    logits, order = (logits / temperature).sort(dim=-1, descending=True, stable=True)
+    dtype = logits.dtype
+    logits, order = (logits.to(at_least_float32(logits)) / temperature).sort(dim=-1, descending=True, stable=True)
     if top_k is not None:
         check_count("top_k", top_k, least=1)
         logits[..., top_k:] = -math.inf
@@ -48,7 +50,7 @@ def next_probabilities(
         likelier = probabilities.cumsum(dim=-1) - probabilities  # what all likelier tokens have together
         probabilities = probabilities.masked_fill((likelier >= top_p) & (top_p < 1), 0.0)  # at 1, rounding cuts none
         probabilities = probabilities / probabilities.sum(dim=-1, keepdim=True)
-    return torch.zeros_like(probabilities).scatter(-1, order, probabilities)
+    return torch.zeros_like(probabilities).scatter(-1, order, probabilities).to(dtype)
 
 
 @contextmanager

@@ -135,9 +135,7 @@ class Decoder(nn.Module):
     ) -> None:
         super().__init__()
         _check_sizes(vocabulary_size, hidden_dim, num_layers, dropout)
-        if not callable(attention) or isinstance(
-            attention, type | MultiHeadAttention
-        ):  # its weights are those of heads
+        if not callable(attention) or isinstance(attention, type | MultiHeadAttention):  # whose weights are of heads
             raise TypeError(f"attention must be a layer that returns a context and its weights, found {attention!r}")
         self.embedding = nn.Embedding(vocabulary_size, hidden_dim)
         self.dropout = nn.Dropout(dropout)

@@ -134,9 +134,10 @@ def test_blocks_hand_it_on():
         assert_close(torch.cat(parts, dim=1), read(x, is_causal=True)[0])
 
 
-def test_a_cache_is_for_one_batch_one_dtype_and_one_value_a_key():
+def test_a_cache_is_for_one_batch_one_dtype_one_device_and_one_value_a_key():
     changed = [rows(2, *shape) for shape in ((B + 1, 2, 1, 4), (B, 1, 1, 4), (B, 2, 1, 5))]
-    for new in (*changed, (rows(B, 2, 1, 4), rows(B, 2, 1, 5)), rows(2, B, 2, 1, 4).float()):
+    elsewhere = torch.empty(2, B, 2, 1, 4, dtype=torch.float64, device="meta")
+    for new in (*changed, (rows(B, 2, 1, 4), rows(B, 2, 1, 5)), rows(2, B, 2, 1, 4).float(), elsewhere):
         for context in (torch.no_grad, torch.enable_grad):
             with context():
                 cache = KeyValueCache()

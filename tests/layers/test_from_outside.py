@@ -1,5 +1,6 @@
 """What a reader or a researcher adds without touching the package: each in about ten lines, and each shown to work."""
 
+import copy
 import math
 from functools import partial
 
@@ -226,4 +227,4 @@ def test_a_cache_that_forgets(tokens):
     caches = [Window() for _ in model.blocks]
     found = torch.cat([model(token, caches) for token in tokens.split(1, dim=1)], dim=1)
     assert_close(found, windowed(tokens))
-    assert caches[0].key.size(2) == 4
+    assert copy.copy(caches[0]).key.size(2) == 4

@@ -409,6 +409,8 @@ def test_a_top_p_of_1_keeps_all(dtype, options):
 def test_next_probabilities_by_hand():
     """Four equal tokens have a quarter each, without rounding; and each row is cut off by itself."""
     assert_close(next_probabilities(torch.zeros(4), top_p=0.5), torch.tensor([0.5, 0.5, 0.0, 0.0]), rtol=0, atol=0)
+    cold = next_probabilities(torch.tensor([70.0, 1.0]).half(), temperature=1e-3)  # 70,000 is no float16
+    assert_close(cold, torch.tensor([1.0, 0.0]).half(), rtol=0, atol=0)
     logits = torch.tensor([[0.6, 0.3, 0.1], [0.1, 0.45, 0.45]]).log()
     assert_close(next_probabilities(logits, top_p=0.5), torch.tensor([[1.0, 0, 0], [0, 0.5, 0.5]]))
     assert_close(next_probabilities(logits, top_k=1), torch.tensor([[1.0, 0, 0], [0, 1, 0]]))
