@@ -1,4 +1,4 @@
-"""One pass of the whole: a sentence through self-attention, from its tokens to its output, as one picture."""
+"""One pass through the whole layer: a sentence through self-attention, from tokens to output, as one picture."""
 
 import math
 from collections.abc import Sequence
