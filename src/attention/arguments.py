@@ -106,8 +106,11 @@ def broadcasts(tensor: Tensor, shape: tuple[int, ...]) -> bool:
 
 def leading(**tensors: Tensor) -> tuple[int, ...]:
     """The leading dimensions of the tensors, broadcast with each other."""
+    first, *others = (tensor.shape[:-2] for tensor in tensors.values())
+    if all(other == first for other in others):
+        return first  # as a rule, and broadcast_shapes takes as long as a small layer's product
     try:
-        return torch.broadcast_shapes(*(tensor.shape[:-2] for tensor in tensors.values()))
+        return torch.broadcast_shapes(first, *others)
     except RuntimeError:
         raise ValueError(f"the leading dimensions do not broadcast, found {shapes(**tensors)}") from None
 

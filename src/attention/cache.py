@@ -71,7 +71,7 @@ class KeyValueCache:
             )
             return self._kept
         if stop > kept_key.size(-2):
-            self._kept = [_with_room(each, start, 2 * stop) for each in self._kept]
+            self._kept = tuple(_with_room(each, start, 2 * stop) for each in self._kept)
             kept_key, kept_value = self._kept
         kept_key.narrow(-2, start, stop - start).copy_(key)
         kept_value.narrow(-2, start, stop - start).copy_(value)

@@ -187,7 +187,6 @@ class Decoder(nn.Module):
 
         Returns:
             logits (B, V), the next hidden state (num_layers, B, H), and weights (B, S).
-
         """
         check_ids("token", token, self.embedding.num_embeddings, dims=1)
         self._check_source(hidden, states, attn_mask, len(token))
