@@ -44,7 +44,7 @@ def fused(query, key, value, mask=None, is_causal=False):  # chapter 7
 
 
 def causal_mask(L, S=None, offset=0, device=None):  # chapter 5
-    return torch.ones(L, S or L, dtype=torch.bool, device=device).tril(offset)
+    return torch.ones(L, L if S is None else S, dtype=torch.bool, device=device).tril(offset)
 
 
 def window_mask(L, window, S=None, offset=0, device=None):  # chapter 5

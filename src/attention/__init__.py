@@ -72,3 +72,7 @@ def __getattr__(name: str) -> object:
     if name in IN_COURSE:
         return getattr(import_module(f"attention.course.{IN_COURSE[name]}"), name)
     raise AttributeError(f"module 'attention' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *IN_COURSE})

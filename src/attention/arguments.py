@@ -4,7 +4,7 @@ Each error is one sentence that names the argument and shows what was found. Wha
 tensors on two devices, is left to it.
 """
 
-from numbers import Integral
+from numbers import Integral, Real
 
 import torch
 from torch import Tensor
@@ -20,15 +20,20 @@ def check_count(name: str, count, least: int | None = 0) -> None:
 
 
 def check_probability(name: str, probability: float) -> None:
-    if isinstance(probability, bool):  # most likely meant for another argument
-        raise TypeError(f"{name} must be a number, found {probability}")
+    _check_number(name, probability)
     if not 0.0 <= probability <= 1.0:
         raise ValueError(f"{name} must lie between 0 and 1, found {probability}")
 
 
 def check_positive(name: str, number: float) -> None:
+    _check_number(name, number)
     if not number > 0:  # NaN is not
         raise ValueError(f"{name} must be positive, found {number}")
+
+
+def _check_number(name: str, number: float) -> None:
+    if not isinstance(number, Real | Tensor) or isinstance(number, bool):  # a bool was most likely meant for another
+        raise TypeError(f"{name} must be a number, found {number!r}")
 
 
 def check_choice(name: str, found: object, choices: tuple) -> None:

@@ -123,7 +123,8 @@ class MultiHeadAttention(nn.Module):
                 after all kept keys, so that each new query sees these, and the new ones up to its own.
             need_weights: also return the weights.
             attn_bias: numbers that are added to the scaled scores, broadcast to (B, H, L, S), as the (H, L, S) of
-                :func:`attention.alibi_bias`; −∞ hides a key. One bias per batch row is (B, 1, L, S).
+                :func:`attention.alibi_bias`; −∞ hides a key. One bias per batch row is (B, 1, L, S), and where B = H
+                one per head is (1, H, L, S).
             key_mask: bool (B, S), True = may attend: hides padding from all of a sequence's queries.
             cache: to which these keys and values are added, and with them all that it keeps are attended to. S counts
                 all of them in masks, bias and weights.

@@ -39,7 +39,8 @@ def next_probabilities(
     check_floating("logits", logits)
     check_positive("temperature", temperature)
     dtype = logits.dtype
-    logits, order = (logits.to(at_least_float32(logits)) / temperature).sort(dim=-1, descending=True, stable=True)
+    logits, order = logits.to(at_least_float32(logits)).sort(dim=-1, descending=True, stable=True)
+    logits = (logits - logits[..., :1]) / temperature  # the softmax is the same, and the largest can't overflow
     if top_k is not None:
         check_count("top_k", top_k, least=1)
         logits[..., top_k:] = -math.inf
