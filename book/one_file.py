@@ -44,7 +44,7 @@ def fused(query, key, value, mask=None, is_causal=False):  # chapter 7
 
 
 def causal_mask(L, S=None, offset=0, device=None):  # chapter 5
-    return torch.ones(L, L if S is None else S, dtype=torch.bool, device=device).tril(offset)
+    return torch.ones(L, S or L, dtype=torch.bool, device=device).tril(offset)
 
 
 def window_mask(L, window, S=None, offset=0, device=None):  # chapter 5
@@ -89,7 +89,7 @@ class Cache:  # chapter 13: keys and values of the tokens read, for one layer
             size = *new[0].shape[:2], self.max_length, new[0].shape[3]
             self.kept = [x.new_zeros(size) for x in new]
         for kept, rows in zip(self.kept, new, strict=True):
-            kept[:, :, start:stop] = rows
+            kept[:, :, start:stop].view_as(rows)[:] = rows  # the same texts
         self.length = stop
         return [kept[:, :, :stop] for kept in self.kept]  # each (B, G, S, D)
 

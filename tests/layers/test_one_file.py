@@ -111,6 +111,9 @@ def test_the_layer_is_the_package_s_with_a_cache_and_without(mask, is_causal, ro
     assert_close(torch.cat(found, 1), expected.detach())
     with torch.no_grad(), pytest.raises(ValueError, match="max_length=7, found 8"):
         cache.update(*rows(2, B, mine.G, 1, mine.D))
+    cache.length = 3
+    with torch.no_grad(), pytest.raises(RuntimeError, match="shape"):  # another batch is not spread over this one
+        cache.update(*rows(2, 1, mine.G, 1, mine.D))
 
 
 def test_the_layer_is_pytorch_s():
