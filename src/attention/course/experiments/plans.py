@@ -49,12 +49,12 @@ def examine(settings: dict, device: torch.device, steps: int | None = None) -> d
     tokens, period = induction.test_texts(device)
     model, losses, _ = induction.learn(settings, device, STEPS[settings["kind"]] if steps is None else steps)
     mask = induction.bar(induction.LENGTH).to(device) if settings["kind"] == "barred" else None
-    found = {
-        role: induction.loss_and_share(without(model, tokens, role, mask), tokens, period)
-        for role in (None, "query", "key", "value")
-    }
-    loss, right = found.pop(None)
-    missing = {role: loss for role, (loss, _) in found.items()}
+
+    def loss_and_share(role: str | None) -> tuple[float, float]:
+        return induction.loss_and_share(without(model, tokens, role, mask), tokens, period)
+
+    loss, right = loss_and_share(None)
+    missing = {role: loss_and_share(role)[0] for role in ("query", "key", "value")}
     return {"losses": losses[:FIRST_LOSSES], "without": missing, "loss": loss, "right": right}
 
 

@@ -8,6 +8,7 @@ beyond those of a training sequence.
 All runs together take about twelve minutes on one processor core.
 """
 
+from copy import deepcopy
 from functools import partial
 
 import torch
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from attention.blocks import Block, FeedForward
-from attention.course.experiments.runs import FIRST_LOSSES, command, stored
+from attention.course.experiments.runs import FIRST_LOSSES, command, descend, stored
 from attention.masks import window_mask
 from attention.positions import alibi_bias, rotate_heads, sinusoidal_positions
 
@@ -42,14 +43,9 @@ def three_back(letters: Tensor) -> Tensor:
 
 def after(letters: Tensor) -> Tensor:
     """The letter that followed when the present letter last occurred, (B, L); where it occurs first, there is none."""
-    answers = torch.full_like(letters, UNASKED)
-    followed = torch.full((len(letters), LETTERS), UNASKED, device=letters.device)  # by the letter after each letter
-    for place in range(letters.size(1)):
-        present = letters[:, place : place + 1]
-        answers[:, place : place + 1] = followed.gather(1, present)
-        if place + 1 < letters.size(1):
-            followed.scatter_(1, present, letters[:, place + 1 : place + 2])
-    return answers
+    before = (letters[:, :, None] == letters[:, None]).tril(-1)  # (B, L, L): where the present letter stood earlier
+    following = (before * torch.arange(1, letters.size(1) + 1, device=letters.device)).amax(dim=2)  # (B, L)
+    return letters.gather(1, following).where(following > 0, UNASKED)
 
 
 TASKS = {"three back": three_back, "after": after}
@@ -85,8 +81,7 @@ class Reader(nn.Module):
             window: how many letters each may look at, itself included; all before it when not given.
             options: for each block, such as ``attn_mask`` in place of a window.
         """
-        length = letters.size(1)
-        x = self.letters(letters)
+        length, x = letters.size(1), self.letters(letters)
         like = {"device": x.device, "dtype": x.dtype}
         positions = torch.arange(length, device=x.device) if positions is None else positions
         own = {} if window is None else {"attn_mask": window_mask(length, window, device=x.device)}
@@ -120,67 +115,53 @@ def learn(settings: dict, device: torch.device, steps: int | None = None) -> tup
     optimizer = torch.optim.Adam(model.parameters())
     all_steps = 2 * STEPS if settings["kind"] == "ALiBi, longer" else STEPS
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=all_steps)
-    losses = []
-    for _ in range(steps or all_steps):
+
+    def loss_of(step: int) -> Tensor:
         letters = torch.randint(LETTERS, (BATCH, LENGTH), generator=generator).to(device)
         positions = torch.arange(LENGTH, device=device)
         if settings["kind"] == "learned, moved":  # begin anywhere: each place is trained, those at the ends seldom
             positions = positions + int(torch.randint(max(LENGTHS) - LENGTH + 1, (), generator=generator))
-        found = model(letters, positions)
         answers = TASKS[settings["task"]](letters)
-        loss = cross_entropy(found.flatten(0, 1), answers.flatten(), ignore_index=UNASKED)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        schedule.step()
-        losses.append(loss.item())
-    return model, losses
+        found = model(letters, positions)
+        return cross_entropy(found.flatten(0, 1), answers.flatten(), ignore_index=UNASKED)
+
+    return model, descend(optimizer, loss_of, steps or all_steps, schedule)
 
 
 @torch.no_grad()
-def right(
-    model: Reader, task: str, length: int, *, stretch: float = 1.0, window: int | None = None, **options
-) -> float:
-    """The share of right answers at the end of sequences of this length.
-
-    Positions may be pressed together by ``stretch`` (Chen et al., 2023); ``window`` and ``options`` are as in
-    :meth:`Reader.forward`.
-    """
-    device = model.name.weight.device
-    letters = torch.randint(LETTERS, (SEQUENCES, length), generator=torch.Generator().manual_seed(length)).to(device)
-    positions = torch.arange(length, device=device)
-    positions = positions / stretch if stretch != 1 else positions
+def right(model: Reader, task: str, length: int, **options) -> float:
+    """The share of right answers at the end of sequences of this length, with options of :meth:`Reader.forward`."""
+    letters = torch.randint(LETTERS, (SEQUENCES, length), generator=torch.Generator().manual_seed(length))
+    letters = letters.to(model.name.weight.device)
     answers = TASKS[task](letters)[:, -COUNTED:]
-    found = model(letters, positions, window, **options)[:, -COUNTED:].argmax(dim=-1)
+    found = model(letters, **options)[:, -COUNTED:].argmax(dim=-1)
     return (found == answers)[answers != UNASKED].double().mean().item()
+
+
+def with_larger_base(model: Reader, length: int) -> Reader:
+    """A copy, with the longest wave of a head stretched as the text is, and the shortest left alone (NTK-aware)."""
+    dim, model = WIDTH // HEADS, deepcopy(model)
+    base = 10000.0 * (length / LENGTH) ** (dim / (dim - 2))
+    for block in model.blocks:
+        block.attend.process_heads = partial(rotate_heads, base=base)
+    return model
 
 
 def test(model: Reader, task: str) -> dict[str, list[float]]:
     """The shares of right answers by length: ``right``, and in a ``window`` as long as the training's sequences.
 
-    Of rotary positions also with the positions pressed together into the trained range, ``interpolated``, and with a
-    larger base, ``NTK-aware``; both without further training.
+    Of rotary positions also with the positions pressed together into the trained range, ``interpolated`` (Chen et al.,
+    2023), and with a larger base, ``NTK-aware``; both without further training.
     """
     shares = {
         "right": [right(model, task, length) for length in LENGTHS],
         "window": [right(model, task, length, window=LENGTH) for length in LENGTHS],
     }
     if model.kind == "rotary":
-        shares["interpolated"] = [right(model, task, length, stretch=length / LENGTH) for length in LENGTHS]
-        shares["NTK-aware"] = [with_larger_base(model, task, length) for length in LENGTHS]
+        pressed = [torch.arange(length, device=model.name.weight.device) * LENGTH / length for length in LENGTHS]
+        shares["interpolated"] = [right(model, task, len(each), positions=each) for each in pressed]
+        shares["NTK-aware"] = [right(with_larger_base(model, length), task, length) for length in LENGTHS]
     return shares
-
-
-def with_larger_base(model: Reader, task: str, length: int) -> float:
-    """As :func:`right`, with the longest wave of a head stretched as the text is, and the shortest left alone."""
-    dim = WIDTH // HEADS
-    base = 10000.0 * (length / LENGTH) ** (dim / (dim - 2))
-    for block in model.blocks:
-        block.attend.process_heads = partial(rotate_heads, base=base)
-    share = right(model, task, length)
-    for block in model.blocks:
-        block.attend.process_heads = rotate_heads
-    return share
 
 
 def examine(settings: dict, device: torch.device, steps: int | None = None) -> dict:
