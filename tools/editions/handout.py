@@ -30,14 +30,13 @@ def handout(notebook: NotebookNode, pages: str) -> NotebookNode:
     exercises = False
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            parts = re.split(r"^(?=## )", cell.source, flags=re.MULTILINE)
+            parts = re.split(r"^(## .*exercises$|## )", cell.source, flags=re.MULTILINE | re.IGNORECASE)
             for number, part in enumerate(parts):
                 if part.startswith("## "):
-                    exercises = part.partition("\n")[0].lower().endswith("exercises")
-                if exercises:
+                    exercises = len(part) > 3
+                elif exercises:
                     parts[number] = ANSWER.sub("", part)
-            cell.source = "".join(parts)
-            cell.source = PAGE.sub(rf"]({pages}/book/\1.html\2)", cell.source)
+            cell.source = PAGE.sub(rf"]({pages}/book/\1.html\2)", "".join(parts))
     return notebook
 
 

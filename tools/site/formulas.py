@@ -4,9 +4,6 @@ import re
 
 from docutils import nodes
 
-BEFORE = re.compile(r"\S*$")
-BEHIND = re.compile(r"^\S*")
-
 
 def setup(app):
     """Register with Sphinx."""
@@ -17,20 +14,12 @@ def setup(app):
 def forbid_breaks(app, doctree: nodes.document, docname: str) -> None:
     """A browser may break a line before and behind a drawn formula, also where no space is: forbid it there."""
     for formula in list(doctree.findall(nodes.math)):
-        parent = formula.parent
-        at = parent.index(formula)
-        before = cut_out(parent, at - 1, BEFORE) if at else ""
-        behind = cut_out(parent, at + 1, BEHIND) if at + 1 < len(parent) else ""
-        if before or behind:
-            together = nodes.inline("", "", classes=["text-nowrap"])  # Bootstrap's, which the theme brings
+        parent, at = formula.parent, formula.parent.index(formula)
+        together = nodes.inline("", "", formula.deepcopy(), classes=["text-nowrap"])  # Bootstrap's, as the theme's
+        for place, touching in ((at - 1, r"\S+$"), (at + 1, r"^\S+")):
+            text = parent[place] if 0 <= place < len(parent) else None
+            if isinstance(text, nodes.Text) and (found := re.search(touching, text)):
+                together.insert(0 if place < at else 2, nodes.Text(found[0]))
+                parent[place] = nodes.Text(re.sub(touching, "", text))
+        if len(together) > 1:
             parent[at] = together
-            together += [nodes.Text(before), formula, nodes.Text(behind)]
-
-
-def cut_out(parent: nodes.Element, at: int, pattern: re.Pattern) -> str:
-    """Take out of a text what the pattern finds; nothing where no text stands."""
-    if not isinstance(parent[at], nodes.Text):
-        return ""
-    text = parent[at].astext()
-    parent[at] = nodes.Text(pattern.sub("", text, count=1))
-    return pattern.search(text)[0]
