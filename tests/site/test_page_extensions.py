@@ -88,4 +88,4 @@ def test_sections_hold_their_own_text_alone():
 def test_the_card_at_a_chapter_s_end_shows_the_next_one():
     head = "# 4. A *title*\n\nText, **a word**. **Why does $Q$\nask $K^\\top$?** And **why?**"
     card = chapter_card(new_notebook(cells=[new_markdown_cell(head)]))
-    assert (card.title, card.question) == ("4. A title", "Why does Q ask Kᵀ?")
+    assert (card["title"], card["question"]) == ("4. A title", "Why does Q ask Kᵀ?")

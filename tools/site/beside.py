@@ -26,41 +26,32 @@ class FiguresBeside(SphinxTransform):
     default_priority = 801  # when links to states are known (book_extension)
 
     def apply(self, **_) -> None:
-        for figure in [*self.document.findall(_is_beside)]:
+        for figure in [each for each in self.document.findall(nodes.container) if "tag_beside" in each["classes"]]:
             section = figure.parent
             at = section.index(figure)
             before = [*takewhile(_leads_to, reversed(section.children[:at]))]
             nearest = next((i for i, part in enumerate(before) if _is_text(part)), -1)
             before = before[: max([nearest, *_linked(before, figure)]) + 1][::-1]
-            behind = [*takewhile(_is_no_end, section.children[at + 1 :])]
+            behind = [*takewhile(lambda node: not _ends(node), section.children[at + 1 :])]
             last = max(_linked(behind, figure), default=0)
             behind = [*behind[:last], *takewhile(_is_text, behind[last:])]
-            group = nodes.container("", *_said(before), figure, *_said(behind), classes=["beside"])
+            texts = [[nodes.container("", *text, classes=["said"])] if text else [] for text in (before, behind)]
+            group = nodes.container("", *texts[0], figure, *texts[1], classes=["beside"])
             section[at - len(before) : at + len(behind) + 1] = [group]
 
 
 def _linked(parts: list[nodes.Node], figure: nodes.Node) -> list[int]:
     """Which of some parts have a link to a state of a figure."""
     drawn = _html(figure)
-    return [i for i, part in enumerate(parts) if any(f'id="{name}"' in drawn for name in _named(part))]
 
+    def leads(link: nodes.reference) -> bool:
+        return "state" in link["classes"] and f'id="{link["refuri"][1:].partition("?")[0]}"' in drawn
 
-def _named(part: nodes.Element) -> set[str]:
-    """The figures that the links of a part set."""
-    links = part.findall(nodes.reference)
-    return {link["refuri"][1:].partition("?")[0] for link in links if "state" in link["classes"]}
+    return [i for i, part in enumerate(parts) if any(map(leads, part.findall(nodes.reference)))]
 
 
 def _html(figure: nodes.Element) -> str:
     return "".join(raw.astext() for raw in figure.findall(nodes.raw))
-
-
-def _said(text: list[nodes.Node]) -> list[nodes.Node]:
-    return [nodes.container("", *text, classes=["said"])] if text else []
-
-
-def _is_beside(node: nodes.Node) -> bool:
-    return isinstance(node, nodes.container) and "tag_beside" in node["classes"]
 
 
 def _is_text(node: nodes.Node) -> bool:
@@ -73,5 +64,5 @@ def _leads_to(node: nodes.Node) -> bool:
     return _is_text(node) or ("tag_hide-input" in node.get("classes", ()) and not shows)
 
 
-def _is_no_end(node: nodes.Node) -> bool:
-    return not isinstance(node, nodes.section) and "<attention-explorer" not in _html(node)
+def _ends(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.section) or "<attention-explorer" in _html(node)

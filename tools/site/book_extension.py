@@ -48,20 +48,17 @@ def copy_mathjax(app) -> None:
 
 def write_front(app) -> None:
     """Write the scripts, the stylesheets and the fonts of every page of the book, and the script of the search page."""
-    files = {
-        "explorer.css": EXPLORER["stylesheet"](),
-        "explorer.js": EXPLORER["script"](),
-        "softlookup.css": _joined(STYLES, "css"),
-        "softlookup.js": f"(() => {{\n{_joined(SCRIPTS, 'js')}}})();\n",
-        "find.js": f"(() => {{\n{_joined(('find',), 'js')}}})();\n",
-    }
+
+    def joined(suffix: str, *names: str) -> str:
+        text = "\n".join((FRONT / f"{name}.{suffix}").read_text(encoding="utf-8") for name in names)
+        return text if suffix == "css" else f"(() => {{\n{text}}})();\n"
+
+    files = {"explorer.css": EXPLORER["stylesheet"](), "explorer.js": EXPLORER["script"]()}
+    files |= {"softlookup.css": joined("css", *STYLES), "softlookup.js": joined("js", *SCRIPTS)}
+    files |= {"find.js": joined("js", "find")}
     for name, text in files.items():
         Path(app.outdir, "_static", name).write_text(text, encoding="utf-8")
     shutil.copytree(FRONT / "fonts", Path(app.outdir, "_static", "fonts"), dirs_exist_ok=True)
-
-
-def _joined(names: tuple[str, ...], suffix: str) -> str:
-    return "\n".join((FRONT / f"{name}.{suffix}").read_text(encoding="utf-8") for name in names)
 
 
 class LinksToStates(SphinxTransform):
@@ -81,9 +78,8 @@ class LinksToStates(SphinxTransform):
         for link in [*self.document.findall(addnodes.pending_xref)]:
             if "?" in (link.get("reftargetid") or ""):
                 page = self.app.builder.get_relative_uri(self.env.docname, link["reftarget"])
-                name_and_state = link["reftargetid"].removesuffix("&present")
-                view = "?present" if link["reftargetid"].endswith("&present") else ""
-                state = f"{page}{view}#{quote(name_and_state, safe='?=&,+%')}"
+                state, present, _ = link["reftargetid"].partition("&present")
+                state = f"{page}{'?present' if present else ''}#{quote(state, safe='?=&,+%')}"
                 link.replace_self(nodes.reference("", "", *link.children, refuri=state, internal=True))
 
 
@@ -125,10 +121,8 @@ def readable(body: str) -> str:
     '<dt class="sig py"><span><span class="sig-line">length</span></span></dt><dl><dd>as it was</dd></dl>'
     """
     tags = {"<dl>": "<span>", "</dl>": "</span>", "<dd>": '<span class="sig-line">', "</dd>": "</span>"}
-
-    def without_list(signature: re.Match) -> str:
-        return re.sub("</?d[ld]>", lambda tag: tags[tag[0]], signature[0])
-
-    body = re.sub(r'<dt class="sig .*?</dt>', without_list, body, flags=re.DOTALL)
+    parts = re.split(r'(<dt class="sig .*?</dt>)', body, flags=re.DOTALL)
+    parts[1::2] = [re.sub("</?d[ld]>", lambda tag: tags[tag[0]], signature) for signature in parts[1::2]]
+    body = "".join(parts)
     body = body.replace(' aria-label="Toggle hidden content"', "")
     return body.replace('role="doc-biblioentry"', 'role="listitem"')

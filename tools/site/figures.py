@@ -77,11 +77,10 @@ def numbered(body: str, page: str) -> str:
 
     def begin(found: re.Match) -> str:
         number, anchor = next(places)
-        anchor = found["name"] or anchor
+        anchor, head = found["name"] or anchor, found["head"] or ""
         own = f' data-number="{number}"' if number else ""
-        figure = f'<attention-explorer class="attention-explorer" id="{anchor}"{own}>\n{found["script"]}'
-        head = f'<a href="#{anchor}">Figure {number}</a> · ' if number and found["head"] else ""
-        return figure + (found["head"] or "") + head
+        head += f'<a href="#{anchor}">Figure {number}</a> · ' if number and head else ""
+        return f'<attention-explorer class="attention-explorer" id="{anchor}"{own}>\n{found["script"]}{head}'
 
     return FIGURE.sub(begin, body)
 
@@ -93,18 +92,15 @@ class CodeBelow(SphinxPostTransform):
     formats = ("html",)
 
     def run(self, **_) -> None:
-        for cell in self.document.findall(_is_figure):
+        for cell in self.document.findall(nodes.container):
+            drawn = "".join(raw.astext() for raw in cell.findall(nodes.raw))
+            if cell.get("nb_element") != "cell_code" or "<attention-explorer" not in drawn:
+                continue
             cell["classes"].append("with-figure")
             if isinstance(cell[0], HideCodeCellNode):
                 code = cell.pop(0)
                 code["prompt_show"], code["prompt_hide"] = "code", "hide the code"
                 cell.append(code)
-
-
-def _is_figure(node: nodes.Node) -> bool:
-    if not isinstance(node, nodes.container) or node.get("nb_element") != "cell_code":
-        return False
-    return any("<attention-explorer" in raw.astext() for raw in node.findall(nodes.raw))
 
 
 def add_list(app, docname: str, source: list[str]) -> None:
@@ -117,15 +113,11 @@ def listed() -> str:
     """All figures under their chapters, the other pages behind them: number, title and question, linked."""
     text = ""
     for path in sorted(NOTEBOOKS, key=lambda path: (path.stem, path)):  # More behind its chapter
-        notebook = nbformat.read(path, as_version=4)
-        found = figures(notebook, page_name(path))
-        if found:
+        notebook, page = nbformat.read(path, as_version=4), page_name(path)
+        for place, figure in enumerate(figures(notebook, page)):
             title = notebook.cells[0].source.splitlines()[0].removeprefix("# ")
-            text += f"\n## {title}\n\n" + "".join(_entry(figure, f"{page_name(path)}.html") for figure in found)
+            text += "" if place else f"\n## {title}\n\n"
+            asked = f"<br><small>{escape(figure.question)}</small>" if figure.question else ""
+            name = f"Figure {figure.number}".strip()
+            text += f'- <a href="{page}.html#{figure.anchor}">{name}</a> · {escape(figure.title)}{asked}\n'
     return text
-
-
-def _entry(figure: Figure, page: str) -> str:
-    name = f"Figure {figure.number}" if figure.number else "Figure"
-    asked = f"<br><small>{escape(figure.question)}</small>" if figure.question else ""
-    return f'- <a href="{page}#{figure.anchor}">{name}</a> · {escape(figure.title)}{asked}\n'

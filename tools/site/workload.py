@@ -41,16 +41,12 @@ def setup(app):
 
 def add_table(app, docname: str, source: list[str]) -> None:
     """Put the table where a page has the mark."""
-    if MARK in source[0]:
-        source[0] = source[0].replace(MARK, TABLE + "".join(map(row, CHAPTERS)))
-
-
-def row(path) -> str:
-    """A chapter's row of the table."""
-    notebook = nbformat.read(path, as_version=4)
-    load = count(notebook)
-    title = notebook.cells[0].source.splitlines()[0].removeprefix("# ")
-    return f"| [{title}]({path.name}) | {' | '.join(map(str, [*load[:3], load.lecture, load.exercises]))} |\n"
+    table = TABLE
+    for path in CHAPTERS if MARK in source[0] else ():
+        notebook = nbformat.read(path, as_version=4)
+        load, title = count(notebook), notebook.cells[0].source.splitlines()[0].removeprefix("# ")
+        table += f"| [{title}]({path.name}) | {' | '.join(map(str, [*load[:3], load.lecture, load.exercises]))} |\n"
+    source[0] = source[0].replace(MARK, table)
 
 
 def count(notebook: NotebookNode) -> Load:
