@@ -62,7 +62,6 @@ FAULTS = {
     "another set-up": (change(1, source="%pip install softlookup"), [NO_SETUP]),
     "26 lines": (change(2, source="\n".join(["x = 1"] * 26)), ["code cell 2 has 26 lines, more than 25"]),
     "an ignored output": (change(4, metadata={"tags": ["nbval-ignore-output"]}), [UNCHECKED]),
-    "a skipped cell": (change(4, metadata={"tags": ["nbval-skip"]}), [UNCHECKED]),
     "an ignored output, indented": (
         change(4, source="if loss:\n    # NBVAL_IGNORE_OUTPUT\n    print(loss)"),
         [UNCHECKED],
@@ -77,7 +76,6 @@ FAULTS = {
         ["code cell 2 raises an error, at which Run All stops: catch it and print it"],
     ),
     "seconds": (change(2, outputs=[printed("took 3.2 s\n")]), ["code cell 2 prints a timing: 3.2 s"]),
-    "milliseconds": (change(2, outputs=[printed("12ms per step\n")]), ["code cell 2 prints a timing: 12ms"]),
     "cells run out of order": (
         change(2, execution_count=7),
         ["code cell 2 has execution count 7: run make notebooks"],
