@@ -40,6 +40,11 @@ def test_a_page_has_the_numbers_without_scripts_too():
     assert '<p class="head"><a href="#two">Figure 11.2</a> · Two</p>' in page
 
 
+def test_a_title_is_a_text():
+    with pytest.raises(TypeError, match="title must be a text, found 4"):
+        html(title=4)
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=page_name)
 def test_every_figure_of_the_book_has_a_title_and_an_anchor_of_its_own(path):
     found = figures(nbformat.read(path, as_version=4), page_name(path))
