@@ -2,14 +2,13 @@
 
 import re
 from pathlib import Path
-from zipfile import ZipFile
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from tools.editions.edition import site
-from tools.editions.handout import handout, pack, write
+from tools.editions.handout import handout, write
 from tools.notebooks import execute
 from tools.notebooks.compare import difference
 
@@ -89,9 +88,3 @@ def test_it_runs_to_its_end_and_its_exercises_wait(folder):
     execute.run(path)
     assert difference(before, printed(read(path))) == ""
     assert before.count("not attempted yet") == 1
-
-
-def test_it_is_packed_into_one_file(folder):
-    with ZipFile(pack(folder, "packed")) as file:
-        names = {name for name in file.namelist() if not name.endswith("/")}
-    assert names == {f"handout/{name}" for name in [*NAMES, "one_file.py"]}

@@ -5,10 +5,10 @@ from docutils import nodes
 from docutils.utils import new_document
 from nbformat.v4 import new_markdown_cell, new_notebook
 
-from tools.site.beside import FiguresBeside
-from tools.site.formulas import forbid_breaks
+from tools.site.figures import FiguresBeside
 from tools.site.pages import card as chapter_card
 from tools.site.sections import formula, sections
+from tools.site.sentences import forbid_breaks
 
 
 def paragraph(text: str, link: str = "") -> nodes.paragraph:

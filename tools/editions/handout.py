@@ -48,12 +48,8 @@ def write(folder: Path) -> None:
     shutil.copy(BOOK / "one_file.py", folder)
 
 
-def pack(folder: Path, name: str) -> Path:
-    """Pack the folder into one file beside it, in which all lies in a folder of its own."""
-    return Path(shutil.make_archive(str(folder.parent / name), "zip", folder.parent, folder.name))
-
-
 if __name__ == "__main__":
     write(FOLDER)
-    packed = pack(FOLDER, f"softlookup-handout-{version()}")
+    packed = FOLDER.with_name(f"softlookup-handout-{version()}")
+    packed = shutil.make_archive(str(packed), "zip", FOLDER.parent, FOLDER.name)  # in a folder of its own
     print(f"The notebooks without solutions: {FOLDER}, packed: {packed}")

@@ -22,6 +22,7 @@ VOLUMES = {"chapters": "The chapters", "reference": "Notes and reference"}
 SUBTITLE = "Attention, from a dictionary to the Transformer"
 WIDTH = 643  # pixels, 170 mm: the width of the text, at which the figures are drawn
 HEIGHT = 860  # pixels that a figure may have: a page of letter paper has 896 of text
+NUMBERS = "@page { @bottom-center { content: counter(page) } } html { counter-reset: page %d }"
 STYLE = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
 
 # Before the explorers draw: the states that a figure's `print` names, or the one where it begins.
@@ -81,9 +82,9 @@ def names(volume: str) -> list[str]:
     return pages[:end] if volume == "chapters" else notes + pages[end:]
 
 
-def printed(page: Page, paper: str, before: int) -> PdfReader:
-    """What a window shows, on paper; its numbers follow those of so many pages before."""
-    page.add_style_tag(content=f"{STYLE} @page {{ size: {paper} }} html {{ counter-reset: page {before} }}")
+def printed(page: Page, paper: str, numbers: str = "") -> PdfReader:
+    """What a window shows, on paper, with the style of its pages' numbers."""
+    page.add_style_tag(content=f"{STYLE} @page {{ size: {paper} }} {numbers}")
     pdf = page.pdf(prefer_css_page_size=True, print_background=True, outline=True, tagged=True)
     return PdfReader(io.BytesIO(pdf))
 
@@ -111,12 +112,12 @@ def write(browser: Browser, target: Path, volume: str, paper: str = "a4") -> Pat
         page.evaluate(DRAWN, HEIGHT)
         page.evaluate(ANSWERS_AND_LINKS, [name, edition.site()])
         starts[page.locator("h1").first.evaluate("title => title.firstChild.textContent")] = count + 1
-        chapters.append(printed(page, paper, count))
+        chapters.append(printed(page, paper, NUMBERS % count))
         count += len(chapters[-1].pages)
     page.goto((HTML / "404.html").as_uri())
     page.set_content(cover(volume, starts))
     book = PdfWriter()
-    book.append(printed(page, paper, 0), import_outline=False)
+    book.append(printed(page, paper), import_outline=False)
     for chapter in chapters:
         book.append(chapter)
     for link in (link for printed_page in book.pages for link in printed_page.get("/Annots", ())):

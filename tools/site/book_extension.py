@@ -5,12 +5,8 @@ import shutil
 from importlib.util import find_spec
 from pathlib import Path
 from runpy import run_path
-from urllib.parse import quote
 
-from docutils import nodes
 from markupsafe import Markup
-from sphinx import addnodes
-from sphinx.transforms import SphinxTransform
 
 from tools.editions.edition import ROOT
 
@@ -30,7 +26,6 @@ def setup(app):
     app.connect("builder-inited", write_front)
     # a page shows what others say: the search their text, a chapter's end the next one
     app.connect("env-get-outdated", lambda app, env, *_: env.found_docs)
-    app.add_transform(LinksToStates)
     app.connect("html-page-context", add_to_context)
     app.connect("html-page-context", name_toggles, priority=900)  # when the theme has made its contents
     return {"parallel_read_safe": True, "parallel_write_safe": True}
@@ -59,28 +54,6 @@ def write_front(app) -> None:
     for name, text in files.items():
         Path(app.outdir, "_static", name).write_text(text, encoding="utf-8")
     shutil.copytree(FRONT / "fonts", Path(app.outdir, "_static", "fonts"), dirs_exist_ok=True)
-
-
-class LinksToStates(SphinxTransform):
-    """Leave links such as ``#lookup?temperature=0.05`` to the explorer: they name no place in the text.
-
-    Their class makes them look like what they are (``book/_front/text.css``). ``03-scaling.ipynb#widen?width=4`` leads
-    to a state of a figure on another page, and with ``&present`` behind it to that figure in the lecture view.
-    """
-
-    default_priority = 800  # before MyST looks for the places
-
-    def apply(self, **_) -> None:
-        for link in self.document.findall(nodes.reference):
-            if re.match(r"#[\w-]+\?", link.get("refuri", "")):
-                link.attributes.pop("id_link", None)
-                link["classes"].append("state")
-        for link in [*self.document.findall(addnodes.pending_xref)]:
-            if "?" in (link.get("reftargetid") or ""):
-                page = self.app.builder.get_relative_uri(self.env.docname, link["reftarget"])
-                state, present, _ = link["reftargetid"].partition("&present")
-                state = f"{page}{'?present' if present else ''}#{quote(state, safe='?=&,+%')}"
-                link.replace_self(nodes.reference("", "", *link.children, refuri=state, internal=True))
 
 
 def add_to_context(app, pagename, templatename, context, doctree) -> None:
