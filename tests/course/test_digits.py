@@ -19,14 +19,6 @@ def encoder(positions):
     return digits.PictureEncoder(positions).double()
 
 
-def test_the_digits_are_those_of_scikit_learn():
-    datasets = pytest.importorskip("sklearn.datasets", reason="scikit-learn is not installed: the weekly job has it")
-    theirs = datasets.load_digits()
-    pictures, labels = read_digits()
-    assert_close(pictures.double(), torch.from_numpy(theirs.images))
-    assert_close(labels, torch.from_numpy(theirs.target).long())
-
-
 def test_the_digits_are_unchanged():
     pictures, labels = read_digits()
     sums = [hashlib.sha256(each.to(torch.uint8).numpy().tobytes()).hexdigest()[:16] for each in (pictures, labels)]

@@ -65,8 +65,15 @@ def add_to_context(app, pagename, templatename, context, doctree) -> None:
 
 def name_toggles(app, pagename, templatename, context, doctree) -> None:
     """Give the buttons in the contents, which open a chapter's further pages, the name that the theme leaves out."""
-    if contents := context.get("generate_toctree_html"):
-        context["generate_toctree_html"] = lambda *given, **how: with_names(contents(*given, **how))
+    contents = context.get("generate_toctree_html")
+
+    def named(*given, **how):
+        found = contents(*given, **how)  # of Beautiful Soup
+        for fold in found.find_all("summary") if found else ():
+            fold["aria-label"] = f"Below {fold.find_parent('li').a.get_text().strip()}"
+        return found
+
+    context["generate_toctree_html"] = contents and named
 
 
 def without_font_preloads(head: str) -> Markup:
@@ -76,13 +83,6 @@ def without_font_preloads(head: str) -> Markup:
     Markup('<meta><link href="a.css" />')
     """
     return Markup(re.sub(r'<link rel="preload" as="font"[^>]*>', "", head))
-
-
-def with_names(contents):
-    """The page's contents (of Beautiful Soup), whose folds have an arrow alone, with a name for each."""
-    for fold in contents.find_all("summary") if contents else ():
-        fold["aria-label"] = f"Below {fold.find_parent('li').a.get_text().strip()}"
-    return contents
 
 
 def readable(body: str) -> str:

@@ -6,10 +6,10 @@ of More on chapter 4 is Figure 4.B. The other pages have figures without numbers
 
 import json
 import re
+from collections import namedtuple
 from html import escape
 from itertools import count, takewhile
 from string import ascii_uppercase
-from typing import NamedTuple
 
 import nbformat
 from docutils import nodes
@@ -37,13 +37,7 @@ def setup(app):
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-class Figure(NamedTuple):
-    """A figure of a notebook; without a number where the notebook is no chapter."""
-
-    number: str
-    anchor: str
-    title: str
-    question: str
+Figure = namedtuple("Figure", ["number", "anchor", "title", "question"])  # a number in chapters and their notes alone
 
 
 def figures(notebook: NotebookNode, page: str) -> list[Figure]:
