@@ -33,8 +33,8 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
 
     Code that the page folds (its cell's tag is ``hide-input`` or ``hide-cell``) is folded in JupyterLab and Colab too.
     """
+    _, notebook = normalize(notebook, 4, 5)  # a copy, in which a copied cell gets a name of its own
     notebook.nbformat, notebook.nbformat_minor = 4, 5
-    _, notebook = normalize(notebook)  # a copied cell gets a name of its own
     notebook.metadata = nbformat.from_dict(METADATA)
     for cell in notebook.cells:
         cell.metadata = {name: cell.metadata[name] for name in CELL_METADATA if cell.metadata.get(name)}

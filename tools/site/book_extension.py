@@ -6,8 +6,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from runpy import run_path
 
-from markupsafe import Markup
-
 from tools.editions.edition import ROOT
 
 # Formulas as SVG, with their glyphs in the script: browsers may refuse font files to a page opened from disk.
@@ -50,15 +48,14 @@ def write_front(app) -> None:
 
     files = {"explorer.css": EXPLORER["stylesheet"](), "explorer.js": EXPLORER["script"]()}
     files |= {"softlookup.css": joined("css", *STYLES), "softlookup.js": joined("js", *SCRIPTS)}
-    files |= {"find.js": joined("js", "find")}
+    files["find.js"] = joined("js", "find")
     for name, text in files.items():
         Path(app.outdir, "_static", name).write_text(text, encoding="utf-8")
     shutil.copytree(FRONT / "fonts", Path(app.outdir, "_static", "fonts"), dirs_exist_ok=True)
 
 
 def add_to_context(app, pagename, templatename, context, doctree) -> None:
-    """Give the page's template (book/_templates/layout.html) its helper, and the page a body that can be read aloud."""
-    context["without_font_preloads"] = without_font_preloads
+    """Give the page a body that can be read aloud."""
     if "body" in context:
         context["body"] = readable(context["body"])
 
@@ -74,15 +71,6 @@ def name_toggles(app, pagename, templatename, context, doctree) -> None:
         return found
 
     context["generate_toctree_html"] = contents and named
-
-
-def without_font_preloads(head: str) -> Markup:
-    """Leave out the links that ask for a font before the page needs it.
-
-    >>> without_font_preloads('<meta><link rel="preload" as="font" href="a.woff2" /><link href="a.css" />')
-    Markup('<meta><link href="a.css" />')
-    """
-    return Markup(re.sub(r'<link rel="preload" as="font"[^>]*>', "", head))
 
 
 def readable(body: str) -> str:
