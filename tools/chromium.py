@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from playwright.sync_api import Browser, BrowserType, Error, sync_playwright
+from playwright.sync_api import Browser, Error, sync_playwright
 
 # The first has no window to draw around a page, which makes each page opened much cheaper.
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
@@ -21,14 +21,7 @@ COMMANDS = {
     "fedora": "sudo dnf install chromium",
     "arch": "sudo pacman -S chromium",
 }
-START = """import sys
-from tools.chromium import chromium
-try:
-    with chromium():
-        pass
-except Exception as error:
-    sys.exit(str(error))
-"""
+START = "from tools.chromium import chromium\nwith chromium(): pass"
 PLAYWRIGHT = [sys.executable, "-m", "playwright"]
 
 
@@ -41,23 +34,23 @@ def chromium(*options: str) -> Iterator[Browser]:
     Raises:
         FileNotFoundError: there is none.
     """
-    with sync_playwright() as playwright:
-        browser = _launch(playwright.chromium, ["--no-sandbox", *options])
-        yield browser
-        browser.close()
-
-
-def _launch(chromium: BrowserType, options: list[str]) -> Browser:
     named = os.environ.get("CHROMIUM")
     paths = [path for name in ([named] if named else NAMES) if (path := shutil.which(name))]
     faults = []
-    for path in paths if named else [*paths, None]:  # None is Playwright's own
-        try:
-            return chromium.launch(executable_path=path, args=options)
-        except Error as error:
-            lines = error.message.splitlines()
-            why = next((line for line in lines if "error while loading" in line or "doesn't exist" in line), lines[0])
-            faults.append(f"\n  {path or 'of Playwright'}: {why.strip()}")
+    with sync_playwright() as playwright:
+        for path in paths if named else [*paths, None]:  # None is Playwright's own
+            try:
+                browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", *options])
+            except Error as error:
+                lines = error.message.splitlines()
+                why = next(
+                    (line for line in lines if "error while loading" in line or "doesn't exist" in line), lines[0]
+                )
+                faults.append(f"\n  {path or 'of Playwright'}: {why.strip()}")
+            else:
+                yield browser
+                browser.close()
+                return
     raise FileNotFoundError("This needs Chromium, and found none that starts" + "".join(faults or [f": {named}"]))
 
 
@@ -66,20 +59,16 @@ def main() -> None:
     apt = _apt_get()
     install = [*apt, "install", "--yes", "--quiet", "--no-install-recommends"]
     playwright_s = [*PLAYWRIGHT, "install", "chromium", "--only-shell"]
-    ways = [[], [playwright_s]]
-    if apt:
-        # without libatomic1 Playwright itself does not start
+    ways = [[playwright_s]]
+    if apt:  # without libatomic1 Playwright itself does not start
         ways.append([[*apt, "update", "--quiet"], [*install, "libatomic1"], [*install, "chromium-headless-shell"]])
-        ways.append([[*install, "chromium"]])
-        ways.append([[*PLAYWRIGHT, "install-deps", "chromium"], playwright_s])
-    fault = ""
-    for way in ways[:1] if os.environ.get("CHROMIUM") else ways:
-        for command in way:
+        ways += [[[*install, "chromium"]], [[*PLAYWRIGHT, "install-deps", "chromium"], playwright_s]]
+    if os.environ.get("CHROMIUM"):
+        ways = []
+    while (fault := _fault()) and ways:
+        for command in ways.pop(0):
             print("No Chromium starts here:", *command, flush=True)
             subprocess.run(command, check=False)  # what is there may do
-        fault = _fault()
-        if not fault:
-            break
     if fault:
         sys.exit(f"{fault}\n{_advice()}")
     if sys.platform == "linux" and not has_chinese():
@@ -100,7 +89,7 @@ def _apt_get() -> list[str]:
 def _fault() -> str:
     """Why no browser starts, or nothing; in a process of its own, since Playwright itself may end."""
     run = subprocess.run([sys.executable, "-c", START], capture_output=True, text=True, check=False)
-    return run.stderr.strip() if run.returncode else ""
+    return run.stderr.strip().rpartition("\nFileNotFoundError: ")[2] if run.returncode else ""
 
 
 def has_chinese() -> bool:

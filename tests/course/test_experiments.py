@@ -45,22 +45,14 @@ def run(path, examine):
     runs.command("digits", "Digits.", [{"seed": 3}, {"seed": 4}], examine, ["--output", str(path)])
 
 
-def test_the_command_keeps_each_run_s_settings_and_what_came_out(tmp_path, capsys):
+def test_the_command_keeps_settings_and_what_came_out_and_the_runs_so_far(tmp_path, capsys):
     run(tmp_path / "run.pt", lambda settings, device: {"twice": 2 * settings["seed"]})
     found = torch.load(tmp_path / "run.pt")
     assert found["runs"] == [{"seed": 3, "twice": 6}, {"seed": 4, "twice": 8}]
     assert found["session"]["seconds"] > 0
     assert "2 of 2: {'seed': 4}" in capsys.readouterr().out
-
-
-def test_whoever_is_killed_keeps_the_runs_so_far(tmp_path):
-    def killed(settings, device):
-        if settings["seed"] == 4:
-            raise KeyboardInterrupt
-        return {}
-
-    with pytest.raises(KeyboardInterrupt):
-        run(tmp_path / "run.pt", killed)
+    with pytest.raises(KeyError):
+        run(tmp_path / "run.pt", lambda settings, device: {3: {}}[settings["seed"]])
     assert torch.load(tmp_path / "run.pt")["runs"] == [{"seed": 3}]
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from attention.course.molecules import FILE, drawing, known, symbol
+from attention.course.molecules import drawing, known, symbol
 from attention.course.reaction import ESTER, REACTIONS, element, tokenize
 
 LINES = REACTIONS | ESTER
@@ -12,7 +12,6 @@ LINES = REACTIONS | ESTER
 
 def test_the_file_has_the_chapter_s_reactions_and_no_others():
     assert [*known()] == [*LINES.values()]
-    assert FILE.stat().st_size < 10_000
 
 
 @pytest.mark.parametrize("line", LINES.values(), ids=LINES)
@@ -20,7 +19,6 @@ def test_each_atom_that_is_written_has_its_place_in_order(line):
     picture, tokens = drawing(line), tokenize(line)
     written = [token for token in tokens if element(token)]
     assert picture.symbols == [symbol(token) for token in written]
-    assert [each.rstrip("⁺⁻") for each in picture.symbols] == [element(token) for token in written]
     assert len(picture.places) == len(picture.symbols)
     assert [*picture.before, *picture.after] == [*range(len(written))]
     assert len(picture.before) == sum(element(token) is not None for token in tokens[: tokens.index(">>")])

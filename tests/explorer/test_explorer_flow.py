@@ -115,5 +115,6 @@ def test_one_pass_says_which_number_is_the_largest():
 
 
 def test_one_pass_refuses_steps_and_words_that_there_are_not():
-    refused(lambda: told("Y", "Bob"), "ValueError: step must be one of X, Q, K, V, scores, weights, output, found 'Y'")
-    refused(lambda: told("X", "Eve"), "ValueError: query must be one of Ann, met, Bob, found 'Eve'")
+    steps = "'X', 'Q', 'K', 'V', 'scores', 'weights', 'output'"
+    refused(lambda: told("Y", "Bob"), f"ValueError: step must be one of {steps}, found 'Y'")
+    refused(lambda: told("X", "Eve"), "ValueError: query must be one of 'Ann', 'met', 'Bob', found 'Eve'")

@@ -40,10 +40,9 @@ def test_a_page_has_the_numbers_without_scripts_too():
     assert '<p class="head"><a href="#two">Figure 11.2</a> · Two</p>' in page
 
 
-@pytest.mark.parametrize("title", [None, 4, ["One"]])
-def test_a_title_is_a_text(title):
-    with pytest.raises(TypeError, match=f"title must be a text, found {re.escape(repr(title))}"):
-        explore(lambda: bars([1]), title=title)
+def test_a_title_is_a_text():
+    with pytest.raises(TypeError, match="title must be a text, found 4"):
+        html(title=4)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=page_name)

@@ -24,7 +24,6 @@ CELLS = {
     "stale number": ["6 * 7", "6 * 8"],
     "right plot": ["plt.plot([1, 3, 2], marker='o')\nplt.show()"] * 2,
     "stale plot": [f"plt.plot([1, {peak}, 2])\nplt.show()" for peak in (3, 3.02)],
-    "stale plot's colour": [f"plt.plot([1, 3, 2], color='{color}')\nplt.show()" for color in ("blue", "red")],
     "right explorer": ["explore(lambda x: bars([x, 1.00]), x=(1, 3))"] * 2,
     "stale explorer": [f"explore(lambda x: bars([x, {end}]), x=(1, 3))" for end in ("1.00", "1.03")],
     "stale warning": ["6 * 7", "import sys\nprint('careful', file=sys.stderr)\n6 * 7"],

@@ -23,12 +23,10 @@ every_chapter = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.
 def test_a_plan_has_its_chapter_s_title_and_figures_three_questions_and_what_to_leave_out(path):
     plans = [part for title, part in SECTIONS.items() if f"]({path.name})" in title]
     assert len(plans) == 1, f"the instructors' page has no section for {path.stem}"
-    title = re.search(r"# (\d+\. [^\\\"]+)", path.read_text(encoding="utf-8"))[1]
+    title = nbformat.read(path, as_version=4).cells[0].source.splitlines()[0].removeprefix("# ")
     assert plans[0].startswith(f"[{title}]")
     assert re.search(rf"\]\({path.name}#[\w-]+\?", plans[0]), "it leads to no figure"
-    questions = re.findall(r"(?m)^\d\. \*\*(.+?)\*\* (?:Expect|Most say): \*(.+?)\* (.+)$", plans[0])
-    assert len(questions) == 3
-    assert all("?" in asked for asked, _, _ in questions)
+    assert len(re.findall(r"(?m)^\d\. \*\*(.+\?.*)\*\* (?:Expect|Most say): \*(.+?)\* (.+)$", plans[0])) == 3
     assert "Leave out: " in plans[0]
 
 
@@ -36,21 +34,15 @@ def test_a_lecture_and_its_exercises_are_counted_apart_and_what_is_folded_not_at
     """1200 words, 60 lines of code, two figures: 16 + 10 + 6 minutes."""
     explorer = new_output("display_data", {"text/html": "<attention-explorer></attention-explorer>"})
     cells = [
-        new_markdown_cell("# 3. Title"),
-        new_code_cell("import sys", metadata={"tags": ["remove-cell"]}),
-        new_markdown_cell("<details><summary>Why</summary>\n\n" + "word " * 500 + "</details> " + "word " * 120),
+        new_markdown_cell("# 3. Title\n\n<details><summary>Why</summary>\n\nword</details> " + "word " * 1191),
         new_code_cell("x = 1\n" * 36, metadata={"tags": ["hide-input"]}),
-        new_markdown_cell("word " * 1071),
         new_code_cell("\n\n".join(["x = 1"] * 60), outputs=[explorer, explorer]),
         new_markdown_cell("## Exercises\n\n### 1. By hand\n\n" + "word " * 100),
         new_code_cell("x = ..."),
-        new_code_cell("x = 2", metadata={"tags": ["hide-cell", "solution"]}),
         new_markdown_cell("### 2. Think"),
         new_markdown_cell("## What you can do\n\nYou."),
     ]
-    load = workload.count(new_notebook(cells=cells))
-    assert load == (1200, 60, 2, 2)
-    assert load.lecture == 30
+    assert workload.count(new_notebook(cells=cells)) == (1200, 60, 2, 30, 2)
 
 
 def test_the_page_has_a_row_for_each_chapter():

@@ -1,7 +1,7 @@
 """Each chapter's last cell of code holds what it taught: it runs in an empty notebook, and agrees with the package."""
 
-import ast
 import itertools
+import re
 
 import nbformat
 import pytest
@@ -26,67 +26,40 @@ from attention.course.reaction import shares
 from attention.efficient import merge, partial
 from tools.notebooks.execute import CHAPTERS
 
-COMPARISONS = {}
-
-
-def chapter(number: int):
-    """Register what compares a chapter's names with the package, or with PyTorch."""
-
-    def register(compare):
-        COMPARISONS[number] = compare
-        return compare
-
-    return register
-
-
-def whole(path) -> str:
-    cells = nbformat.read(path, as_version=4).cells
-    (cell,) = (cell for cell in cells if "whole" in cell.metadata.get("tags", ()))
-    return cell.source
-
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
 def test_the_whole_runs_by_itself_and_agrees(path):
-    source = whole(path)
-    imported = {
-        name.partition(".")[0]
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for name in ([node.module] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names])
-    }
-    assert imported <= {"torch", "math"}
+    cells = nbformat.read(path, as_version=4).cells
+    (source,) = (cell.source for cell in cells if "whole" in cell.metadata.get("tags", ()))
+    assert set(re.findall(r"^ *(?:import|from) (\w+)", source, re.MULTILINE)) <= {"torch", "math"}
     names: dict = {"__name__": "__main__"}
     torch.manual_seed(0)
     exec(compile(source, path.name, "exec"), names)
     torch.manual_seed(1)
-    COMPARISONS[int(path.name[:2])](names)
+    globals()[f"chapter_{int(path.name[:2])}"](names)
 
 
-@chapter(1)
-def _(whole):
+def chapter_1(names):
     query, keys, values = torch.randn(5), torch.randn(11, 5), torch.randn(11)
     weights = attention_weights(query[None], keys, scale=1.0)  # (1, 11)
-    assert_close(whole["attention"](query, keys, values), (weights @ values)[0])
+    assert_close(names["attention"](query, keys, values), (weights @ values)[0])
 
 
-@chapter(2)
-def _(whole):
+def chapter_2(names):
     Q, K = torch.randn(2, 7, 5), torch.randn(2, 11, 5)
-    weights = whole["dot_product"](Q, K).softmax(-1)
+    weights = names["dot_product"](Q, K).softmax(-1)
     assert_close(weights, attention_weights(Q, K, scale=1.0))
-    assert_close(whole["cosine"](Q, K), torch.cosine_similarity(Q[:, :, None], K[:, None], dim=-1))
-    assert_close(whole["distance"](Q, K), -0.5 * (Q[:, :, None] - K[:, None]).square().sum(-1))
+    assert_close(names["cosine"](Q, K), torch.cosine_similarity(Q[:, :, None], K[:, None], dim=-1))
+    assert_close(names["distance"](Q, K), -0.5 * (Q[:, :, None] - K[:, None]).square().sum(-1))
 
 
-@chapter(3)
-def scaled(names):
+def chapter_3(names):
     query, key, value = torch.randn(2, 3, 5, 7), torch.randn(2, 3, 11, 7), torch.randn(2, 3, 11, 4)
     expected = scaled_dot_product_attention(query, key, value)
     assert_close(names["attention"](query, key, value), expected)
 
 
-@chapter(4)
-def softmax(names):
+def chapter_4(names):
     far = torch.randn(3, 5, 7) + 1000 * torch.randn(3, 5, 1)
     assert_close(names["softmax"](far), masked_softmax(far))
     scores = torch.randn(7)
@@ -94,8 +67,7 @@ def softmax(names):
     assert_close(names["jacobian"](scores), expected)
 
 
-@chapter(5)
-def masking(names):
+def chapter_5(names):
     lengths = torch.tensor([7, 4, 1])
     query, key, value = torch.randn(3, 7, 5), torch.randn(3, 7, 5), torch.randn(3, 7, 2)
     visible = causal_mask(7) & padding_mask(lengths, 7)
@@ -110,16 +82,14 @@ def masking(names):
     assert query.grad.isfinite().all()
 
 
-@chapter(6)
-def self_attention(names):
+def chapter_6(names):
     layer = names["SelfAttention"](width=7, query_width=3, value_width=5)
     x = torch.randn(2, 11, 7)
     parts = [x @ linear.weight.T for linear in (layer.query, layer.key, layer.value)]
     assert_close(layer(x), scaled_dot_product_attention(*parts))
 
 
-@chapter(7)
-def many_heads(names):
+def chapter_7(names):
     layer, package = names["MultiHead"](12, 3), MultiHeadAttention(12, 3)
     package.load_state_dict(layer.state_dict())
     query, source, mask = torch.randn(2, 5, 12), torch.randn(2, 7, 12), torch.rand(2, 1, 5, 7) < 0.5
@@ -132,22 +102,19 @@ def many_heads(names):
     assert_close(layer(query, source, source), theirs(query, source, source)[0])
 
 
-@chapter(8)
-def two_ways(names):
+def chapter_8(names):
     x = torch.randn(2, 3, 7, 10)
     assert_close(names["sinusoidal_positions"](7, 10), sinusoidal_positions(7, 10))
     assert_close(names["rotate"](x), rotate(x))
 
 
-@chapter(9)
-def kernel_regression(names):
+def chapter_9(names):
     query, key, value = torch.randn(5, 3), torch.randn(7, 3), torch.randn(7)
     expected = nadaraya_watson(query, key, value, bandwidth=0.7)
     assert_close(names["kernel_regression"](query, key, value, 0.7), expected)
 
 
-@chapter(10)
-def look_back(names):
+def chapter_10(names):
     layer, query, states = AdditiveAttention(6, 6, 4), torch.randn(3, 6), torch.randn(3, 5, 6)
     learned = layer.W_q.weight, layer.W_k.weight, layer.w_v.weight[0]
     context, weights = names["look_back"](query, states, *learned)
@@ -170,8 +137,7 @@ def test_chapter_10_writes_out_the_additive_attention_of_the_package():
     assert_close(mine(state, states, mask), theirs(state[:, None], states, states, mask))
 
 
-@chapter(11)
-def a_transformer(names):
+def chapter_11(names):
     tokens, positions, norm = names["tokens"], names["positions"], names["norm"]
     model = Transformer(50, 16, num_heads=4, num_layers=2, max_length=12)
     model.token_embedding, model.position_embedding, model.final_norm = tokens, positions, norm
@@ -193,16 +159,14 @@ def a_transformer(names):
     blocks_agree(torch.randn(3, 5, 16))
 
 
-@chapter(12)
-def a_plan_that_copies(names):
+def chapter_12(names):
     loop = torch.randperm(7).tolist() * 2
     for length in range(8, 14):
         text = " ".join(map(str, loop[:length]))
         assert names["go_on"](text) == str(loop[length])  # what followed it in the first round
 
 
-@chapter(13)
-def cached(names):
+def chapter_13(names):
     H, G, D = 6, 3, 4
     x, w_q, w_k, w_v = torch.randn(7, 8), torch.randn(8, H * D), torch.randn(8, G * D), torch.randn(8, G * D)
     kept, found = [torch.empty(G, 0, D)] * 2, []
@@ -214,8 +178,7 @@ def cached(names):
     assert_close(torch.cat(found, dim=1), scaled_dot_product_attention(split[0], keys, values, is_causal=True))
 
 
-@chapter(14)
-def merged(names):
+def chapter_14(names):
     scores, value = torch.randn(3, 5, 11), torch.randn(3, 11, 4)
     parts = [names["part"](scores[..., keys], value[:, keys]) for keys in (slice(4), slice(4, 5), slice(5, None))]
     ours = [partial(scores[..., keys], value[:, keys]) for keys in (slice(4), slice(4, 5), slice(5, None))]
@@ -226,8 +189,7 @@ def merged(names):
     assert_close(mixture / total, masked_softmax(scores) @ value)
 
 
-@chapter(15)
-def a_head_that_follows(names):
+def chapter_15(names):
     weights, before, after = torch.rand(2, 3, 11, 11), [1, 2, 4, 7], [8, 9, 10]
     table = shares(weights, before, after)
     assert_close(names["atom_shares"](weights, before, after), table)

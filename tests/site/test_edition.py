@@ -24,13 +24,6 @@ def test_the_name_is_a_day_everywhere():
     assert (CITATION["url"], CITATION["repository-code"]) == (site() + "/", address())
 
 
-def test_the_changelog_leads_to_pages_that_there_are():
-    pages = re.findall(rf"\]\({re.escape(site())}/book/([\w-]+)\.html", CHANGELOG)
-    assert pages
-    for page in pages:
-        assert [*(ROOT / "book").glob(f"{page}.*")], page
-
-
 def test_the_notes_of_a_release_are_the_changelog_s(tmp_path):
     (tmp_path / "pyproject.toml").write_text('[project]\nversion = "2026.11.22"\n', encoding="utf-8")
     rest = "## 2026.11.22\n\nThis.\n\n### Figures\n\nMove.\n\n## 2025.1.1\n\nOld.\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.editions.edition import address, site, version
+from tools.editions.edition import version
 
 ROOT = Path(__file__).parents[2]
 NOT_COPIED = (".*", "_build", "__pycache__", "*.egg-info", "book")
@@ -44,8 +44,6 @@ def test_its_metadata_is_complete(built):
     metadata = Parser().parsestr(zipfile.ZipFile(built[0]).read(name).decode("utf-8"))
     licences = ["LICENSE", "LICENSE-TEXT", "THIRD-PARTY.md", "src/attention/course/rxnmapper/LICENSE"]
     assert metadata.get_all("License-File") == licences
-    links = dict(link.split(", ") for link in metadata.get_all("Project-URL"))
-    assert (links["Homepage"], links["Source"]) == (site() + "/", address())
     links = re.findall(r"\]\((.*?)\)", metadata.get_payload())
     assert links
     assert all(link.startswith("https://") for link in links)  # a package index has no files beside it

@@ -5,10 +5,10 @@ from docutils import nodes
 from docutils.utils import new_document
 from nbformat.v4 import new_markdown_cell, new_notebook
 
-from tools.site.beside import FiguresBeside
-from tools.site.formulas import forbid_breaks
+from tools.site.figures import FiguresBeside
 from tools.site.pages import card as chapter_card
 from tools.site.sections import formula, sections
+from tools.site.sentences import forbid_breaks
 
 
 def paragraph(text: str, link: str = "") -> nodes.paragraph:
@@ -49,7 +49,6 @@ def test_what_links_to_the_figure_stands_beside_it_too():
 def test_code_of_the_figure_in_a_cell_of_its_own_does_not_part_it_from_its_text():
     figure = cell("tag_beside", name="turn")
     assert grouped(paragraph("one"), paragraph("two"), cell("tag_hide-input"), figure) == [["one"], ["two"], []]
-    assert grouped(paragraph("one"), cell(), cell("tag_hide-input"), figure.deepcopy()) == [["one"], [], []]
 
 
 @pytest.mark.parametrize("end", [nodes.section("", nodes.title("", "Next")), cell(name="other")])
@@ -61,7 +60,6 @@ def test_a_heading_and_another_figure_end_it(end):
 def test_a_formula_is_found_by_its_words():
     latex = r"\textcolor{#0072B2}{q}\cdot\textcolor{#B35900}{k_i} / \sqrt{D} \le \tfrac12\alpha"
     assert formula(latex) == "q·k_i / √D ≤1/2α"
-    assert formula(r"-\ln 0.6\;x \in\mathbb{R}") == "-ln 0.6 x ∈ℝ"
     assert formula(r"\frac{1}{\sqrt{D}}\sum_i\mathbf{q}_i^\top") == "1/√D∑_iq_iᵀ"
 
 
@@ -88,4 +86,4 @@ def test_sections_hold_their_own_text_alone():
 def test_the_card_at_a_chapter_s_end_shows_the_next_one():
     head = "# 4. A *title*\n\nText, **a word**. **Why does $Q$\nask $K^\\top$?** And **why?**"
     card = chapter_card(new_notebook(cells=[new_markdown_cell(head)]))
-    assert (card.title, card.question) == ("4. A title", "Why does Q ask Kᵀ?")
+    assert (card["title"], card["question"]) == ("4. A title", "Why does Q ask Kᵀ?")

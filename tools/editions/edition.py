@@ -5,6 +5,7 @@ says of it.
 """
 
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -20,13 +21,10 @@ def version(root: Path = ROOT) -> str:
 
 def commit(root: Path = ROOT) -> str:
     """The short name of the commit, with a plus behind it where files have changed since; empty without git."""
-    if not (root / ".git").exists():  # a folder above it may have a history of its own
+    if not (root / ".git").exists() or not shutil.which("git"):  # a folder above it may have a history of its own
         return ""
     command = ["git", "describe", "--always", "--abbrev=9", "--exclude=*", "--dirty=+"]
-    try:
-        return subprocess.check_output(command, cwd=root, stderr=subprocess.DEVNULL, text=True).strip()
-    except (OSError, subprocess.CalledProcessError):
-        return ""
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def address(root: Path = ROOT) -> str:
@@ -41,17 +39,12 @@ def site(root: Path = ROOT) -> str:
 
 
 def notes(root: Path = ROOT) -> str:
-    """What the changelog says of this edition.
-
-    Raises:
-        ValueError: nothing.
-    """
+    """What the changelog says of this edition."""
     changelog = (root / "CHANGELOG.md").read_text(encoding="utf-8")
-    for section in re.split("^## ", changelog, flags=re.MULTILINE)[1:]:
-        name, _, text = section.partition("\n")
-        if name.strip() == version(root) and text.strip():
-            return text.strip() + "\n"
-    raise ValueError(f"CHANGELOG.md says nothing of the edition {version(root)}")
+    found = re.search(rf"^## {re.escape(version(root))}\n(.*?)(?=^## |\Z)", changelog, re.DOTALL | re.MULTILINE)
+    if not found or not found[1].strip():
+        raise ValueError(f"CHANGELOG.md says nothing of the edition {version(root)}")
+    return found[1].strip() + "\n"
 
 
 if __name__ == "__main__":

@@ -30,14 +30,13 @@ def handout(notebook: NotebookNode, pages: str) -> NotebookNode:
     exercises = False
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            parts = re.split(r"^(?=## )", cell.source, flags=re.MULTILINE)
+            parts = re.split(r"^(## .*exercises$|## )", cell.source, flags=re.MULTILINE | re.IGNORECASE)
             for number, part in enumerate(parts):
                 if part.startswith("## "):
-                    exercises = part.partition("\n")[0].lower().endswith("exercises")
-                if exercises:
+                    exercises = len(part) > 3
+                elif exercises:
                     parts[number] = ANSWER.sub("", part)
-            cell.source = "".join(parts)
-            cell.source = PAGE.sub(rf"]({pages}/book/\1.html\2)", cell.source)
+            cell.source = PAGE.sub(rf"]({pages}/book/\1.html\2)", "".join(parts))
     return notebook
 
 
@@ -49,12 +48,8 @@ def write(folder: Path) -> None:
     shutil.copy(BOOK / "one_file.py", folder)
 
 
-def pack(folder: Path, name: str) -> Path:
-    """Pack the folder into one file beside it, in which all lies in a folder of its own."""
-    return Path(shutil.make_archive(str(folder.parent / name), "zip", folder.parent, folder.name))
-
-
 if __name__ == "__main__":
     write(FOLDER)
-    packed = pack(FOLDER, f"softlookup-handout-{version()}")
+    packed = FOLDER.with_name(f"softlookup-handout-{version()}")
+    packed = shutil.make_archive(str(packed), "zip", FOLDER.parent, FOLDER.name)  # in a folder of its own
     print(f"The notebooks without solutions: {FOLDER}, packed: {packed}")

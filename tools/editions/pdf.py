@@ -9,7 +9,6 @@ import sys
 from html import escape
 from pathlib import Path
 
-import yaml
 from playwright.sync_api import Browser, Page
 from pypdf import PdfReader, PdfWriter
 from pypdf.generic import NameObject, TextStringObject
@@ -19,11 +18,11 @@ from tools.editions import edition
 from tools.editions.edition import ROOT
 
 HTML = ROOT / "_build" / "html"
-PAPERS = ("a4", "letter")
 VOLUMES = {"chapters": "The chapters", "reference": "Notes and reference"}
 SUBTITLE = "Attention, from a dictionary to the Transformer"
 WIDTH = 643  # pixels, 170 mm: the width of the text, at which the figures are drawn
 HEIGHT = 860  # pixels that a figure may have: a page of letter paper has 896 of text
+NUMBERS = "@page { @bottom-center { content: counter(page) } } html { counter-reset: page %d }"
 STYLE = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
 
 # Before the explorers draw: the states that a figure's `print` names, or the one where it begins.
@@ -76,19 +75,18 @@ DRAWN = """async (height) => {
 
 def names(volume: str) -> list[str]:
     """A volume's pages in the order of the contents; in the second the notes come first."""
-    listed = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    entries = [entry for part in listed["parts"] for entry in part["chapters"]]
-    notes = [section["file"] for entry in entries for section in entry.get("sections", ())]
-    pages = [listed["root"], *(entry["file"] for entry in entries)]
+    listed = re.findall(r"(?:root|file): (\S+)", (ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    notes = [name for name in listed if name.startswith("book/more/")]
+    pages = [name for name in listed if name not in notes]
     end = max(at for at, name in enumerate(pages) if re.match(r"book/\d", name)) + 1
     return pages[:end] if volume == "chapters" else notes + pages[end:]
 
 
-def printed(page: Page, paper: str, before: int) -> PdfReader:
-    """What a window shows, on paper; its numbers follow those of so many pages before."""
-    page.add_style_tag(content=f"{STYLE} @page {{ size: {paper} }} html {{ counter-reset: page {before} }}")
-    options = {"prefer_css_page_size": True, "print_background": True, "outline": True, "tagged": True}
-    return PdfReader(io.BytesIO(page.pdf(**options)))
+def printed(page: Page, paper: str, numbers: str = "") -> PdfReader:
+    """What a window shows, on paper, with the style of its pages' numbers."""
+    page.add_style_tag(content=f"{STYLE} @page {{ size: {paper} }} {numbers}")
+    pdf = page.pdf(prefer_css_page_size=True, print_background=True, outline=True, tagged=True)
+    return PdfReader(io.BytesIO(pdf))
 
 
 def cover(volume: str, starts: dict[str, int]) -> str:
@@ -104,19 +102,7 @@ def cover(volume: str, starts: dict[str, int]) -> str:
 
 
 def write(browser: Browser, target: Path, volume: str, paper: str = "a4") -> Path:
-    """Print a volume of the built book.
-
-    Args:
-        browser: for instance :func:`tools.chromium.chromium`'s.
-        target: the file to write.
-        volume: ``chapters`` or ``reference``.
-        paper: ``a4`` or ``letter``.
-
-    Raises:
-        ValueError: another paper.
-    """
-    if paper not in PAPERS:
-        raise ValueError(f"paper must be {' or '.join(PAPERS)}, found {paper!r}")
+    """Print a volume of the built book, ``chapters`` or ``reference``, into a file, on paper of a name CSS knows."""
     page = browser.new_page(viewport={"width": WIDTH, "height": 900}, color_scheme="light")
     page.emulate_media(media="print")
     page.add_init_script(PRINTED_STATES)
@@ -126,20 +112,19 @@ def write(browser: Browser, target: Path, volume: str, paper: str = "a4") -> Pat
         page.evaluate(DRAWN, HEIGHT)
         page.evaluate(ANSWERS_AND_LINKS, [name, edition.site()])
         starts[page.locator("h1").first.evaluate("title => title.firstChild.textContent")] = count + 1
-        chapters.append(printed(page, paper, count))
+        chapters.append(printed(page, paper, NUMBERS % count))
         count += len(chapters[-1].pages)
     page.goto((HTML / "404.html").as_uri())
     page.set_content(cover(volume, starts))
     book = PdfWriter()
-    book.append(printed(page, paper, 0), import_outline=False)
+    book.append(printed(page, paper), import_outline=False)
     for chapter in chapters:
         book.append(chapter)
-    for printed_page in book.pages:
-        for link in printed_page.get("/Annots", ()):
-            action = link.get_object().get("/A", {})
-            if "/URI" in action:  # from disk; on the web, pages are where the book is published
-                address = action["/URI"].replace(HTML.as_uri(), edition.site())
-                action[NameObject("/URI")] = TextStringObject(address)
+    for link in (link for printed_page in book.pages for link in printed_page.get("/Annots", ())):
+        action = link.get_object().get("/A", {})
+        if "/URI" in action:  # from disk; on the web, pages are where the book is published
+            address = action["/URI"].replace(HTML.as_uri(), edition.site())
+            action[NameObject("/URI")] = TextStringObject(address)
     book.add_metadata({"/Title": f"Soft Lookup. {SUBTITLE}"})
     page.close()
     target.parent.mkdir(parents=True, exist_ok=True)

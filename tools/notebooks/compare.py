@@ -9,6 +9,8 @@ import base64
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator
+from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,6 @@ SHADE = 2  # of the 255 of red, green or blue
 
 NUMBER = re.compile(r"(?<![\w.])([-−]?\d+(?:\.\d*)?(?:e[+\-−]?\d+)?)(?!\w)")
 EXPLORER = re.compile(r'<script type="application/json">(.*?)</script>(.*?)</attention-explorer>', re.DOTALL)
-CELLS = re.compile(r"(</caption>.*?</table>)", re.DOTALL)
 DRAWN = re.compile(r'( (?:d|points|[xy][12]?)="[^"]*"|(?:translate|rotate)\([^)]*\)|#[0-9a-f]{6}\b|>[^<]*<)')
 SVG_METADATA = re.compile(r" *<metadata>.*?</metadata>\n", re.DOTALL)  # a date, a version
 HASHED = re.compile(r"\b[mpCh][0-9a-f]{10}\b")  # as matplotlib names markers, clips, collections and hatches
@@ -54,57 +55,36 @@ def difference(reference: str, output: str) -> str:
     references, outputs = EXPLORER.split(reference), EXPLORER.split(output)
     if len(references) != len(outputs):
         return f"{len(references) // 3} explorers were {len(outputs) // 3}"
-    ways = (_text, _figure, _tables)  # around explorers, and their two parts
+    ways = (_text, _figure, partial(_text, share=SHARE))  # around explorers, their data, and their plain tables
     pairs = zip(references, outputs, strict=True)
     return next((found for part, (old, new) in enumerate(pairs) for found in ways[part % 3](old, new)), "")
 
 
-def _text(reference: str, output: str, are_drawn: bool = False) -> Iterator[str]:
-    """Words, and numbers to one in the last place; those that are drawn, to a share of their range, too."""
+def _text(reference: str, output: str, share: float = 0.0) -> Iterator[str]:
+    """Words, and numbers to one in the last place, or to a share of their range."""
     old, new = NUMBER.split(reference), NUMBER.split(output)
     if len(old) != len(new):
         yield f"{reference[:200]!r} is now {output[:200]!r}"
         return
-    numbers = [[number.replace("−", "-") for number in parts[1::2]] for parts in (old, new)]
-    ends = _ends(list(map(float, numbers[0]))) if are_drawn and numbers[0] else (0.0, 0.0)
-    pairs = [abs(float(one) - float(other)) <= _most(one, other, ends) for one, other in zip(*numbers, strict=True)]
+    numbers = [[Decimal(number.replace("−", "-")) for number in parts[1::2]] for parts in (old, new)]
+    low, high = _ends([float(number) for number in numbers[0]])
     for part, (one, other) in enumerate(zip(old, new, strict=True)):
-        if one != other and not (part % 2 and pairs[part // 2]):
+        if one != other and not (part % 2 and _are_near(*(each[part // 2] for each in numbers), share * (high - low))):
             yield f"{''.join(old[:part])[-40:]}{one!r} is now {other!r}"
 
 
-def _most(one: str, other: str, ends: tuple[float, float]) -> float:
-    """How far two printed numbers may be apart."""
-    return max(1.001 * min(_last_place(one), _last_place(other)), SHARE * (ends[1] - ends[0]))
-
-
-def _last_place(number: str) -> float:
-    """What one in a number's last decimal is worth; nothing where it has none."""
-    digits, _, exponent = number.partition("e")
-    decimals = len(digits.partition(".")[2])
-    return 10.0 ** (int(exponent or 0) - decimals) if decimals else 0.0
-
-
-def _tables(reference: str, output: str) -> Iterator[str]:
-    """The plain tables of a figure's first state: what stands in their cells is drawn, all else is text."""
-    old, new = CELLS.split(reference), CELLS.split(output)
-    if len(old) != len(new):
-        yield f"{len(old) // 2} tables are now {len(new) // 2}"
-        return
-    for part, (one, other) in enumerate(zip(old, new, strict=True)):
-        yield from _text(one, other, are_drawn=part % 2 == 1)
+def _are_near(one: Decimal, other: Decimal, most: float) -> bool:
+    """Whether they differ by one in the last decimal of either, or by less than ``most``."""
+    place = min(each.as_tuple().exponent for each in (one, other))
+    return abs(one - other) <= max(Decimal(1).scaleb(place) if place < 0 else 0, most)
 
 
 def _figure(old_payload: str, new_payload: str) -> Iterator[str]:
     """An explorer's words, and the numbers of each panel in every state, from which follows where a control is idle."""
     reference, output = json.loads(old_payload), json.loads(new_payload)
     counts = [len(control["states"]) for control in reference["controls"]]
-    old, new = ({**payload, "panels": [], "idle": {}} for payload in (reference, output))
-    yield from _words(old, new)
-    if len(reference["panels"]) != len(output["panels"]):
-        yield "another number of panels"
-        return
-    for number, (old, new) in enumerate(zip(reference["panels"], output["panels"], strict=True), start=1):
+    yield from _words(*({**payload, "panels": len(payload["panels"]), "idle": {}} for payload in (reference, output)))
+    for number, (old, new) in enumerate(zip(reference["panels"], output["panels"], strict=False), start=1):
         if [old["kind"], old.get("group"), *old["fields"]] != [new["kind"], new.get("group"), *new["fields"]]:
             yield f"panel {number} is of another kind"
             return
@@ -113,20 +93,16 @@ def _figure(old_payload: str, new_payload: str) -> Iterator[str]:
                 yield f"panel {number} ({old['kind']}), {name}: {found}"
 
 
-def _field(
-    name: str, old: dict[str, Any], new: dict[str, Any], counts: list[int], panel: dict[str, Any]
-) -> Iterator[str]:
+def _field(name: str, old: dict[str, Any], new: dict[str, Any], counts: list[int], panel: dict) -> Iterator[str]:
     """What a panel has under a name, in every state."""
     first, second = _unpacked(old, counts), _unpacked(new, counts)
     if old.get("shape") != new.get("shape") or first.dtype != second.dtype:
         yield "another shape"
     elif "items" in old:
-        pairs = {(json.dumps(one), json.dumps(other)) for one, other in np.broadcast(first, second)}
-        for pair in pairs:
-            yield from _words(*map(json.loads, pair))
+        for one, other in {(json.dumps(one), json.dumps(other)) for one, other in np.broadcast(first, second)}:
+            yield from _words([json.loads(one)], [json.loads(other)])
     elif first.dtype == bool:
-        if (first != second).any():
-            yield "another mask"
+        yield from ["another mask"] if (first != second).any() else []
     else:
         yield from _apart(first, second, *_scale(name, panel, first))
 
@@ -140,29 +116,24 @@ def _words(old: Any, new: Any) -> Iterator[str]:
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         if old and all(isinstance(each, float) for each in old + new):
             yield from _apart(np.array(old), np.array(new), *_ends(old))
-        else:
-            for one, other in zip(old, new, strict=True):
-                yield from _words(one, other)
-    elif isinstance(old, float) and isinstance(new, float):
-        yield from _words([old], [new])
+            return
+        for one, other in zip(old, new, strict=True):
+            are_floats = isinstance(one, float) and isinstance(other, float)
+            yield from _words([one], [other]) if are_floats else _words(one, other)
     elif old != new:
         yield f"{old!r} is now {new!r}"
 
 
-def _apart(
-    first: np.ndarray, second: np.ndarray, low: np.ndarray, high: np.ndarray, log: bool = False
-) -> Iterator[str]:
+def _apart(first: np.ndarray, second: np.ndarray, low: float, high: float, log: bool = False) -> Iterator[str]:
     """Where numbers are further apart than a share of a scale, or of the way to it from far off."""
     with np.errstate(all="ignore"):
         if log:
             first, second, low, high = np.log(first), np.log(second), np.log(low), np.log(high)
-        off = np.minimum(*(np.maximum(low - each, each - high) for each in (first, second)))
-        most = SHARE * np.maximum(high - low, np.where(np.isfinite(off), off, 0))
-        near = np.abs(first - second) <= most
-    different = ~(near | (first == second) | (np.isnan(first) & np.isnan(second)))
-    if different.any():
-        one, other = (np.broadcast_to(each, different.shape)[different] for each in (first, second))
-        yield f"{one[0]:.6g} is now {other[0]:.6g} ({different.sum()} of {different.size} numbers)"
+        off = np.nan_to_num(np.minimum(*(np.maximum(low - each, each - high) for each in (first, second))), posinf=0)
+    near = np.isclose(first, second, rtol=0, atol=SHARE * np.maximum(high - low, off), equal_nan=True)
+    if not near.all():
+        one, other = (np.broadcast_to(each, near.shape)[~near][0] for each in (first, second))
+        yield f"{one:.6g} is now {other:.6g} ({(~near).sum()} of {near.size} numbers)"
 
 
 def _scale(name: str, panel: dict[str, Any], numbers: np.ndarray) -> tuple[float, float, bool]:

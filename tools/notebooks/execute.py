@@ -6,13 +6,13 @@ Usage: ``python -m tools.notebooks.execute [NOTEBOOK …]``.
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from itertools import count
 from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
+from nbformat.validator import normalize
 
 from tools.notebooks.compare import SVG_METADATA
 
@@ -24,10 +24,8 @@ METADATA = {
     "language_info": {"name": "python"},
 }
 CELL_METADATA = ("mystnb", "tags")
-# As Colab and JupyterLab say what the tag says to the page.
-FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}
+FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}  # as Colab and JupyterLab say it
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
-TIMEOUT = 120
 
 
 def normalise(notebook: NotebookNode) -> NotebookNode:
@@ -35,15 +33,10 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
 
     Code that the page folds (its cell's tag is ``hide-input`` or ``hide-cell``) is folded in JupyterLab and Colab too.
     """
-    notebook = nbformat.from_dict(notebook)
-    notebook.metadata = nbformat.from_dict(METADATA)
+    _, notebook = normalize(notebook, 4, 5)  # a copy, in which a copied cell gets a name of its own
     notebook.nbformat, notebook.nbformat_minor = 4, 5
-    seen: set[str] = set()
-    for number, cell in enumerate(notebook.cells):
-        if cell.get("id") in seen | {None}:
-            taken = seen | {other.get("id") for other in notebook.cells}
-            cell.id = next(name for name in (f"cell-{free}" for free in count(number)) if name not in taken)
-        seen.add(cell.id)
+    notebook.metadata = nbformat.from_dict(METADATA)
+    for cell in notebook.cells:
         cell.metadata = {name: cell.metadata[name] for name in CELL_METADATA if cell.metadata.get(name)}
         if cell.cell_type == "code":
             if {"hide-input", "hide-cell"} & set(cell.metadata.get("tags", ())):
@@ -59,19 +52,8 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
 def run(path: Path) -> None:
     """Execute a notebook from a fresh kernel and save it, normalised; a cell that fails leaves the file as it was."""
     notebook = nbformat.read(path, as_version=4)
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            cell.metadata.pop("execution", None)
-    client = NotebookClient(
-        notebook,
-        timeout=TIMEOUT,
-        kernel_name="python3",
-        coalesce_streams=True,
-        record_timing=False,
-        store_widget_state=False,
-        resources={"metadata": {"path": str(path.parent)}},
-    )
-    client.execute()
+    options = {"timeout": 120, "coalesce_streams": True, "record_timing": False, "store_widget_state": False}
+    NotebookClient(notebook, kernel_name="python3", resources={"metadata": {"path": path.parent}}, **options).execute()
     nbformat.write(normalise(notebook), path)
 
 

@@ -45,36 +45,29 @@ def faults(notebook: NotebookNode, address: str) -> list[str]:
 
 
 def _cell_faults(cell: NotebookNode) -> list[str]:
-    found = []
-    lines = cell.source.splitlines()
+    found, lines = [], cell.source.splitlines()
     nbval = dict(find_metadata_tags(cell.metadata)) | dict(find_comment_markers(cell.source))
-    most = MOST_FOLDED_LINES if "hide-input" in cell.metadata.get("tags", ()) else MOST_LINES
+    is_folded = "hide-input" in cell.metadata.get("tags", ())
+    most = MOST_FOLDED_LINES if is_folded else MOST_LINES
     if len(lines) > most:
         found.append(f"has {len(lines)} lines, more than {most}")
-    if "hide-input" in cell.metadata.get("tags", ()) and not lines[0].startswith("# @title "):
+    if is_folded and not lines[0].startswith("# @title "):
         found.append("is folded and has no title: begin it with a line '# @title What it draws', which Colab shows")
     if nbval.get("skip") or not nbval.get("check", True):
         found.append("has its output ignored: print it rounded, or assert its bounds")
     for output in cell.outputs:
-        found += _output_faults(output, cell)
-    return found
-
-
-def _output_faults(output: NotebookNode, cell: NotebookNode) -> list[str]:
-    found = []
-    data = output.get("data", {})
-    if any(kind.startswith("image/") for kind in data):
+        data = output.get("data", {})
         alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
-        if len(alt.split()) < 4:
+        if any(kind.startswith("image/") for kind in data) and len(alt.split()) < 4:
             found.append("shows a figure without an alt text of four words or more (cell metadata mystnb.image.alt)")
-    if WIDGET_VIEW in data:
-        found.append("holds a widget's view")
-    if output.output_type == "error":
-        found.append("raises an error, at which Run All stops: catch it and print it")
-    text = output.get("text", "") + data.get("text/plain", "")
-    for pattern, what in ((ADDRESS, "an address in memory"), (TIMING, "a timing")):
-        if match := pattern.search(text):
-            found.append(f"prints {what}: {match.group()}")
+        if WIDGET_VIEW in data:
+            found.append("holds a widget's view")
+        if output.output_type == "error":
+            found.append("raises an error, at which Run All stops: catch it and print it")
+        text = output.get("text", "") + data.get("text/plain", "")
+        for pattern, what in ((ADDRESS, "an address in memory"), (TIMING, "a timing")):
+            if match := pattern.search(text):
+                found.append(f"prints {what}: {match.group()}")
     return found
 
 

@@ -26,8 +26,7 @@ def drawn(line: str) -> dict[str, list]:
         rdDepictor.Compute2DCoords(molecule)
         Chem.Kekulize(molecule, clearAromaticFlags=True)
         first = len(places)
-        spots = molecule.GetConformer().GetPositions()
-        places += [[round(float(x), 2) + 0.0, round(float(y), 2) + 0.0] for x, y, _ in spots]  # no −0
+        places += (molecule.GetConformer().GetPositions()[:, :2].round(2) + 0.0).tolist()  # no −0
         for bond in molecule.GetBonds():
             ends = sorted((first + bond.GetBeginAtomIdx(), first + bond.GetEndAtomIdx()))
             bonds.append([*ends, int(bond.GetBondTypeAsDouble())])

@@ -59,23 +59,15 @@ class Documented(SphinxDirective):
 
 
 def documented(item: griffe.Object, names: list[str] = ()) -> list[griffe.Object]:
-    """The members that are named, or else all with a docstring and a public name, in the order of the source.
-
-    Raises:
-        KeyError: there is no member of a name.
-    """
-    members = [item[name] for name in names] or [
-        member
-        for name, member in item.members.items()
-        if not (name.startswith("_") or member.is_alias) and member.docstring
-    ]
+    """The members that are named, or else all with a docstring and a public name, in the order of the source."""
+    own = [each for name, each in item.members.items() if not (name.startswith("_") or each.is_alias)]
+    members = [item[name] for name in names] or [each for each in own if each.docstring]
     return sorted(members, key=lambda member: member.lineno)
 
 
 def description(item: griffe.Object, signature: str, module: str, members: list[griffe.Object]) -> Iterator[str]:
     """The lines of reStructuredText that describe a class, a function, a method or a property, and its members."""
-    yield from ("", f".. py:{kind(item)}:: {signature}")
-    yield f"   :module: {module}"
+    yield from ("", f".. py:{kind(item)}:: {signature}", f"   :module: {module}")
     if item.is_attribute and item.annotation:
         yield f"   :type: {item.annotation}"
     yield from (f"   :{label}:" for label in ("classmethod", "staticmethod") if label in item.labels)
@@ -90,11 +82,9 @@ def description(item: griffe.Object, signature: str, module: str, members: list[
 
 def kind(item: griffe.Object) -> str:
     """The name of the Python domain's directive."""
-    if item.is_class:
-        return "class"
     if item.is_attribute:
         return "property" if "property" in item.labels else "attribute"
-    return "method" if item.parent.is_class else "function"
+    return "class" if item.is_class else "method" if item.parent.is_class else "function"
 
 
 def signed(item: griffe.Object) -> str:

@@ -5,12 +5,6 @@ import shutil
 from importlib.util import find_spec
 from pathlib import Path
 from runpy import run_path
-from urllib.parse import quote
-
-from docutils import nodes
-from markupsafe import Markup
-from sphinx import addnodes
-from sphinx.transforms import SphinxTransform
 
 from tools.editions.edition import ROOT
 
@@ -30,7 +24,6 @@ def setup(app):
     app.connect("builder-inited", write_front)
     # a page shows what others say: the search their text, a chapter's end the next one
     app.connect("env-get-outdated", lambda app, env, *_: env.found_docs)
-    app.add_transform(LinksToStates)
     app.connect("html-page-context", add_to_context)
     app.connect("html-page-context", name_toggles, priority=900)  # when the theme has made its contents
     return {"parallel_read_safe": True, "parallel_write_safe": True}
@@ -48,72 +41,36 @@ def copy_mathjax(app) -> None:
 
 def write_front(app) -> None:
     """Write the scripts, the stylesheets and the fonts of every page of the book, and the script of the search page."""
-    files = {
-        "explorer.css": EXPLORER["stylesheet"](),
-        "explorer.js": EXPLORER["script"](),
-        "softlookup.css": _joined(STYLES, "css"),
-        "softlookup.js": f"(() => {{\n{_joined(SCRIPTS, 'js')}}})();\n",
-        "find.js": f"(() => {{\n{_joined(('find',), 'js')}}})();\n",
-    }
+
+    def joined(suffix: str, *names: str) -> str:
+        text = "\n".join((FRONT / f"{name}.{suffix}").read_text(encoding="utf-8") for name in names)
+        return text if suffix == "css" else f"(() => {{\n{text}}})();\n"
+
+    files = {"explorer.css": EXPLORER["stylesheet"](), "explorer.js": EXPLORER["script"]()}
+    files |= {"softlookup.css": joined("css", *STYLES), "softlookup.js": joined("js", *SCRIPTS)}
+    files["find.js"] = joined("js", "find")
     for name, text in files.items():
         Path(app.outdir, "_static", name).write_text(text, encoding="utf-8")
     shutil.copytree(FRONT / "fonts", Path(app.outdir, "_static", "fonts"), dirs_exist_ok=True)
 
 
-def _joined(names: tuple[str, ...], suffix: str) -> str:
-    return "\n".join((FRONT / f"{name}.{suffix}").read_text(encoding="utf-8") for name in names)
-
-
-class LinksToStates(SphinxTransform):
-    """Leave links such as ``#lookup?temperature=0.05`` to the explorer: they name no place in the text.
-
-    Their class makes them look like what they are (``book/_front/text.css``). ``03-scaling.ipynb#widen?width=4`` leads
-    to a state of a figure on another page, and with ``&present`` behind it to that figure in the lecture view.
-    """
-
-    default_priority = 800  # before MyST looks for the places
-
-    def apply(self, **_) -> None:
-        for link in self.document.findall(nodes.reference):
-            if re.match(r"#[\w-]+\?", link.get("refuri", "")):
-                link.attributes.pop("id_link", None)
-                link["classes"].append("state")
-        for link in [*self.document.findall(addnodes.pending_xref)]:
-            if "?" in (link.get("reftargetid") or ""):
-                page = self.app.builder.get_relative_uri(self.env.docname, link["reftarget"])
-                name_and_state = link["reftargetid"].removesuffix("&present")
-                view = "?present" if link["reftargetid"].endswith("&present") else ""
-                state = f"{page}{view}#{quote(name_and_state, safe='?=&,+%')}"
-                link.replace_self(nodes.reference("", "", *link.children, refuri=state, internal=True))
-
-
 def add_to_context(app, pagename, templatename, context, doctree) -> None:
-    """Give the page's template (book/_templates/layout.html) its helper, and the page a body that can be read aloud."""
-    context["without_font_preloads"] = without_font_preloads
+    """Give the page a body that can be read aloud."""
     if "body" in context:
         context["body"] = readable(context["body"])
 
 
 def name_toggles(app, pagename, templatename, context, doctree) -> None:
     """Give the buttons in the contents, which open a chapter's further pages, the name that the theme leaves out."""
-    if contents := context.get("generate_toctree_html"):
-        context["generate_toctree_html"] = lambda *given, **how: with_names(contents(*given, **how))
+    contents = context.get("generate_toctree_html")
 
+    def named(*given, **how):
+        found = contents(*given, **how)  # of Beautiful Soup
+        for fold in found.find_all("summary") if found else ():
+            fold["aria-label"] = f"Below {fold.find_parent('li').a.get_text().strip()}"
+        return found
 
-def without_font_preloads(head: str) -> Markup:
-    """Leave out the links that ask for a font before the page needs it.
-
-    >>> without_font_preloads('<meta><link rel="preload" as="font" href="a.woff2" /><link href="a.css" />')
-    Markup('<meta><link href="a.css" />')
-    """
-    return Markup(re.sub(r'<link rel="preload" as="font"[^>]*>', "", head))
-
-
-def with_names(contents):
-    """The page's contents (of Beautiful Soup), whose folds have an arrow alone, with a name for each."""
-    for fold in contents.find_all("summary") if contents else ():
-        fold["aria-label"] = f"Below {fold.find_parent('li').a.get_text().strip()}"
-    return contents
+    context["generate_toctree_html"] = contents and named
 
 
 def readable(body: str) -> str:
@@ -125,10 +82,8 @@ def readable(body: str) -> str:
     '<dt class="sig py"><span><span class="sig-line">length</span></span></dt><dl><dd>as it was</dd></dl>'
     """
     tags = {"<dl>": "<span>", "</dl>": "</span>", "<dd>": '<span class="sig-line">', "</dd>": "</span>"}
-
-    def without_list(signature: re.Match) -> str:
-        return re.sub("</?d[ld]>", lambda tag: tags[tag[0]], signature[0])
-
-    body = re.sub(r'<dt class="sig .*?</dt>', without_list, body, flags=re.DOTALL)
+    parts = re.split(r'(<dt class="sig .*?</dt>)', body, flags=re.DOTALL)
+    parts[1::2] = [re.sub("</?d[ld]>", lambda tag: tags[tag[0]], signature) for signature in parts[1::2]]
+    body = "".join(parts)
     body = body.replace(' aria-label="Toggle hidden content"', "")
     return body.replace('role="doc-biblioentry"', 'role="listitem"')

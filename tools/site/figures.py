@@ -1,4 +1,4 @@
-"""A Sphinx extension: figures get their numbers, their code goes below them, and a page lists them all.
+"""A Sphinx extension: figures get numbers, their text beside them and their code below; and a page lists them all.
 
 A figure is numbered by its chapter and its place there: the second of chapter 4 is Figure 4.2, and that of the page
 of More on chapter 4 is Figure 4.B. The other pages have figures without numbers.
@@ -6,15 +6,16 @@ of More on chapter 4 is Figure 4.B. The other pages have figures without numbers
 
 import json
 import re
+from collections import namedtuple
 from html import escape
-from itertools import count
+from itertools import count, takewhile
 from string import ascii_uppercase
-from typing import NamedTuple
 
 import nbformat
 from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode
 from nbformat import NotebookNode
+from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from tools.notebooks.execute import NOTEBOOKS, page_name
@@ -30,18 +31,13 @@ FIGURE = re.compile(
 def setup(app):
     """Register with Sphinx."""
     app.connect("source-read", add_list)
+    app.add_transform(FiguresBeside)
     app.add_post_transform(CodeBelow)
     app.connect("html-page-context", add_numbers)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-class Figure(NamedTuple):
-    """A figure of a notebook; without a number where the notebook is no chapter."""
-
-    number: str
-    anchor: str
-    title: str
-    question: str
+Figure = namedtuple("Figure", ["number", "anchor", "title", "question"])  # a number in chapters and their notes alone
 
 
 def figures(notebook: NotebookNode, page: str) -> list[Figure]:
@@ -77,11 +73,10 @@ def numbered(body: str, page: str) -> str:
 
     def begin(found: re.Match) -> str:
         number, anchor = next(places)
-        anchor = found["name"] or anchor
+        anchor, head = found["name"] or anchor, found["head"] or ""
         own = f' data-number="{number}"' if number else ""
-        figure = f'<attention-explorer class="attention-explorer" id="{anchor}"{own}>\n{found["script"]}'
-        head = f'<a href="#{anchor}">Figure {number}</a> · ' if number and found["head"] else ""
-        return figure + (found["head"] or "") + head
+        head += f'<a href="#{anchor}">Figure {number}</a> · ' if number and head else ""
+        return f'<attention-explorer class="attention-explorer" id="{anchor}"{own}>\n{found["script"]}{head}'
 
     return FIGURE.sub(begin, body)
 
@@ -93,18 +88,15 @@ class CodeBelow(SphinxPostTransform):
     formats = ("html",)
 
     def run(self, **_) -> None:
-        for cell in self.document.findall(_is_figure):
+        for cell in self.document.findall(nodes.container):
+            drawn = "".join(raw.astext() for raw in cell.findall(nodes.raw))
+            if cell.get("nb_element") != "cell_code" or "<attention-explorer" not in drawn:
+                continue
             cell["classes"].append("with-figure")
             if isinstance(cell[0], HideCodeCellNode):
                 code = cell.pop(0)
                 code["prompt_show"], code["prompt_hide"] = "code", "hide the code"
                 cell.append(code)
-
-
-def _is_figure(node: nodes.Node) -> bool:
-    if not isinstance(node, nodes.container) or node.get("nb_element") != "cell_code":
-        return False
-    return any("<attention-explorer" in raw.astext() for raw in node.findall(nodes.raw))
 
 
 def add_list(app, docname: str, source: list[str]) -> None:
@@ -117,15 +109,63 @@ def listed() -> str:
     """All figures under their chapters, the other pages behind them: number, title and question, linked."""
     text = ""
     for path in sorted(NOTEBOOKS, key=lambda path: (path.stem, path)):  # More behind its chapter
-        notebook = nbformat.read(path, as_version=4)
-        found = figures(notebook, page_name(path))
-        if found:
+        notebook, page = nbformat.read(path, as_version=4), page_name(path)
+        for place, figure in enumerate(figures(notebook, page)):
             title = notebook.cells[0].source.splitlines()[0].removeprefix("# ")
-            text += f"\n## {title}\n\n" + "".join(_entry(figure, f"{page_name(path)}.html") for figure in found)
+            text += "" if place else f"\n## {title}\n\n"
+            asked = f"<br><small>{escape(figure.question)}</small>" if figure.question else ""
+            name = f"Figure {figure.number}".strip()
+            text += f'- <a href="{page}.html#{figure.anchor}">{name}</a> · {escape(figure.title)}{asked}\n'
     return text
 
 
-def _entry(figure: Figure, page: str) -> str:
-    name = f"Figure {figure.number}" if figure.number else "Figure"
-    asked = f"<br><small>{escape(figure.question)}</small>" if figure.question else ""
-    return f'- <a href="{page}#{figure.anchor}">{name}</a> · {escape(figure.title)}{asked}\n'
+class FiguresBeside(SphinxTransform):
+    """Group each figure whose cell is tagged ``beside`` with the text around it, between two headings or figures.
+
+    Before it that is the paragraph that leads to it, or all from the first with a link to one of its states; behind it
+    all up to the next cell, or to the one after the last such link. ``book/_front/beside.css`` sets them side by side.
+    """
+
+    default_priority = 801  # when links to states are known (sentences)
+
+    def apply(self, **_) -> None:
+        for figure in [each for each in self.document.findall(nodes.container) if "tag_beside" in each["classes"]]:
+            section = figure.parent
+            at = section.index(figure)
+            before = [*takewhile(_leads_to, reversed(section.children[:at]))]
+            nearest = next((i for i, part in enumerate(before) if _is_text(part)), -1)
+            before = before[: max([nearest, *_linked(before, figure)]) + 1][::-1]
+            behind = [*takewhile(lambda node: not _ends(node), section.children[at + 1 :])]
+            last = max(_linked(behind, figure), default=0)
+            behind = [*behind[:last], *takewhile(_is_text, behind[last:])]
+            texts = [[nodes.container("", *text, classes=["said"])] if text else [] for text in (before, behind)]
+            group = nodes.container("", *texts[0], figure, *texts[1], classes=["beside"])
+            section[at - len(before) : at + len(behind) + 1] = [group]
+
+
+def _linked(parts: list[nodes.Node], figure: nodes.Node) -> list[int]:
+    """Which of some parts have a link to a state of a figure."""
+    drawn = _html(figure)
+
+    def leads(link: nodes.reference) -> bool:
+        return "state" in link["classes"] and f'id="{link["refuri"][1:].partition("?")[0]}"' in drawn
+
+    return [i for i, part in enumerate(parts) if any(map(leads, part.findall(nodes.reference)))]
+
+
+def _html(figure: nodes.Element) -> str:
+    return "".join(raw.astext() for raw in figure.findall(nodes.raw))
+
+
+def _is_text(node: nodes.Node) -> bool:
+    return not isinstance(node, nodes.section | nodes.title) and "cell" not in node["classes"]
+
+
+def _leads_to(node: nodes.Node) -> bool:
+    """Text, or code of the figure in a cell of its own, which shows nothing."""
+    shows = any("cell_output" in part.get("classes", ()) for part in node.children if isinstance(part, nodes.Element))
+    return _is_text(node) or ("tag_hide-input" in node.get("classes", ()) and not shows)
+
+
+def _ends(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.section) or "<attention-explorer" in _html(node)

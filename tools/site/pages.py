@@ -5,7 +5,6 @@ The card at a chapter's end (``book/_templates/card.html``) shows the next chapt
 
 import re
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import urlencode, urlsplit
 
 import nbformat
@@ -16,16 +15,7 @@ from tools.editions import edition
 from tools.site import workload
 from tools.site.sections import formula
 
-CHAPTER = re.compile(r"book/(\d\d)-[\w-]+")
-MORE = re.compile(r"book/more/")
-
-
-class Card(NamedTuple):
-    """What a card says of the chapter that comes next."""
-
-    title: str
-    question: str
-    minutes: int
+CHAPTER = re.compile(r"book/\d\d-[\w-]+")
 
 
 def setup(app):
@@ -37,14 +27,9 @@ def setup(app):
 
 def set_address(app, config) -> None:
     """Give Sphinx and its extensions the book's address; and read once what is the same for all pages."""
-    root = Path(app.srcdir)
-    config.html_baseurl = config.ogp_site_url = edition.site(root) + "/"
+    config.html_baseurl = config.ogp_site_url = edition.site() + "/"
     config.notfound_urls_prefix = urlsplit(config.html_baseurl).path
-    app.edition = {
-        "address": edition.address(root),
-        "edition": edition.version(root),
-        "commit": edition.commit(root),
-    }
+    app.edition = {"address": edition.address(), "edition": edition.version(), "commit": edition.commit()}
 
 
 def add_to_context(app, pagename, templatename, context, doctree) -> None:
@@ -54,14 +39,17 @@ def add_to_context(app, pagename, templatename, context, doctree) -> None:
         return
     for displayed in [*doctree.findall(nodes.math_block)]:  # the page is written; it is shared with words alone
         displayed.parent.remove(displayed)
-    context["stumbled"] = stumbled(page=f"{app.config.html_baseurl}{pagename}.html", **app.edition)
+    said = f"{app.edition['edition']} {app.edition['commit']}".strip()
+    fields = {"template": "stumbled.yml", "page": f"{app.config.html_baseurl}{pagename}.html", "edition": said}
+    context["stumbled"] = f"{app.edition['address']}/issues/new?{urlencode(fields)}"
     context |= neighbours(app, pagename)
     chapters = sorted(filter(CHAPTER.fullmatch, app.env.found_docs))
     if pagename in chapters:
-        said = place(read(app, pagename), int(CHAPTER.match(pagename)[1]), len(chapters))
-        context["body"] = context["body"].replace("</h1>", f'</h1>\n<p class="place">{said}</p>', 1)
+        number, load = chapters.index(pagename) + 1, workload.count(read(app, pagename))
+        place = f"Chapter {number} of {len(chapters)} · about {load.lecture} minutes · {load.exercises} exercises"
+        context["body"] = context["body"].replace("</h1>", f'</h1>\n<p class="place">{place}</p>', 1)
         context["is_chapter"] = True
-        for following in chapters[chapters.index(pagename) + 1 :][:1]:
+        for following in chapters[number : number + 1]:
             context |= {"following": following, "card": card(read(app, following))}
 
 
@@ -71,33 +59,27 @@ def read(app, page: str) -> NotebookNode:
 
 def neighbours(app, pagename: str) -> dict[str, dict[str, str] | None]:
     """What comes before and after a page; pages of More lie beside the way, between their chapter and the next."""
-    way = [name for name in app.builder.relations if not MORE.match(name)]
+
+    def link(other: str) -> dict[str, str]:
+        title = app.builder.render_partial(app.env.titles[other])["title"]
+        return {"link": app.builder.get_relative_uri(pagename, other), "title": title}
+
+    way = [name for name in app.builder.relations if not name.startswith("book/more/")]
     above = app.builder.relations.get(pagename, [None])[0]
     if pagename not in way and above not in way:
         return {}
     at = way.index(pagename if pagename in way else above)
     found = {"prev": way[at - 1] if at and pagename in way else above, "next": (*way, None)[at + 1]}
-    return {side: name and _link(app, pagename, name) for side, name in found.items()}
+    return {side: name and link(name) for side, name in found.items()}
 
 
-def _link(app, pagename: str, other: str) -> dict[str, str]:
-    title = app.builder.render_partial(app.env.titles[other])["title"]
-    return {"link": app.builder.get_relative_uri(pagename, other), "title": title}
-
-
-def place(notebook: NotebookNode, number: int, count: int) -> str:
-    """Where a chapter is in the course, and how long it takes: the instructors' page says how that is estimated."""
-    load = workload.count(notebook)
-    return f"Chapter {number} of {count} · about {load.lecture} minutes · {load.exercises} exercises"
-
-
-def card(notebook: NotebookNode) -> Card:
+def card(notebook: NotebookNode) -> dict[str, str | int]:
     """What a chapter's notebook says of itself: title, minutes, and its first bold question."""
     first = notebook.cells[0].source
     bold = " ".join(first.split()).split("**")[1::2]
     question = next((part for part in bold if part.endswith("?")), "")
     title = first.splitlines()[0].removeprefix("# ")
-    return Card(plain(title), plain(question), workload.count(notebook).lecture)
+    return {"title": plain(title), "question": plain(question), "minutes": workload.count(notebook).lecture}
 
 
 def plain(text: str) -> str:
@@ -108,9 +90,3 @@ def plain(text: str) -> str:
     """
     text = re.sub(r"\$([^$]+)\$", lambda found: formula(found[1]), text)
     return " ".join(re.sub(r"[*`]", "", text).split())
-
-
-def stumbled(address: str, page: str, edition: str, commit: str) -> str:
-    """The address of the form that asks where a reader stumbled, the page and the edition filled in."""
-    fields = {"template": "stumbled.yml", "page": page, "edition": f"{edition} {commit}".strip()}
-    return f"{address}/issues/new?{urlencode(fields)}"

@@ -7,7 +7,6 @@ own index is left out: it knows in which page a word stands, but not in which se
 import json
 import re
 from pathlib import Path
-from typing import NamedTuple
 
 from docutils import nodes
 from pybtex.database import Entry
@@ -20,14 +19,6 @@ UNSAID = (nodes.title, nodes.math_block, nodes.literal_block, nodes.comment, nod
 UNSAID += (addnodes.desc_signature, addnodes.index)
 DRAWN = {"cell_output", "tag_hide-input", "tag_hide-cell"}  # what a cell shows, and code that only draws
 SPACES = {"between-macro-and-chars": False, "between-latex-constructs": True}  # most of those that are written
-
-
-class Section(NamedTuple):
-    """A place that a search can lead to."""
-
-    anchor: str
-    title: str
-    text: str
 
 
 def setup(app):
@@ -59,13 +50,13 @@ def write(app, exception) -> None:
     Path(app.outdir, "_static", "sections.js").write_text(script, encoding="utf-8")
 
 
-def sections(doctree: nodes.document, works: dict) -> list[Section]:
-    """The sections of a page, each function of the package, and each of the works in the bibliography."""
+def sections(doctree: nodes.document, works: dict) -> list[tuple[str, str, str]]:
+    """Anchor, title and text of a page's sections, each function of the package, and each work of the bibliography."""
     found = []
     for place in doctree.findall(lambda node: isinstance(node, PLACES)):
+        anchor, title = _name(place, works)
         body = " ".join(_text(child) for child in place.children)
-        found.append(Section(*_name(place, works), " ".join(body.split())))
-    found[0] = found[0]._replace(anchor="")  # a page's first section is the page
+        found.append((anchor if found else "", title, " ".join(body.split())))  # a page's first section is the page
     return found
 
 
@@ -84,9 +75,7 @@ def authors(work: Entry) -> str:
     """The first three authors of a work by their full names, and whether there are more."""
     people = [who.first_names + who.middle_names + who.prelast_names + who.last_names for who in work.persons["author"]]
     names = [str(Text.from_latex(" ".join(parts))) for parts in people]
-    if len(names) > 3 or names[-1] == "others":
-        return ", ".join(names[:3]) + " and others"
-    return ", ".join(names)
+    return ", ".join(names[:3]) + (" and others" if len(names) > 3 or names[-1] == "others" else "")
 
 
 def _text(node: nodes.Node) -> str:

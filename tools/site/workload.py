@@ -1,7 +1,7 @@
 """How long each chapter takes, estimated from its notebook; as an extension of Sphinx, puts the table into a page."""
 
 import re
-from typing import NamedTuple
+from collections import namedtuple
 
 import nbformat
 from nbformat import NotebookNode
@@ -19,18 +19,7 @@ at 10. What is folded is not counted, and the minutes are rounded to five.
 """
 
 
-class Load(NamedTuple):
-    """What a chapter asks of its reader: its lecture without what is folded, and its exercises."""
-
-    words: int
-    lines: int
-    figures: int
-    exercises: int
-
-    @property
-    def lecture(self) -> int:
-        """The minutes without exercises."""
-        return 5 * round((round(self.words / 75) + round(self.lines / 6) + 3 * self.figures) / 5)
+Load = namedtuple("Load", ["words", "lines", "figures", "lecture", "exercises"])
 
 
 def setup(app):
@@ -41,20 +30,16 @@ def setup(app):
 
 def add_table(app, docname: str, source: list[str]) -> None:
     """Put the table where a page has the mark."""
-    if MARK in source[0]:
-        source[0] = source[0].replace(MARK, TABLE + "".join(map(row, CHAPTERS)))
-
-
-def row(path) -> str:
-    """A chapter's row of the table."""
-    notebook = nbformat.read(path, as_version=4)
-    load = count(notebook)
-    title = notebook.cells[0].source.splitlines()[0].removeprefix("# ")
-    return f"| [{title}]({path.name}) | {' | '.join(map(str, [*load[:3], load.lecture, load.exercises]))} |\n"
+    table = TABLE
+    for path in CHAPTERS if MARK in source[0] else ():
+        notebook = nbformat.read(path, as_version=4)
+        load, title = count(notebook), notebook.cells[0].source.splitlines()[0].removeprefix("# ")
+        table += f"| [{title}]({path.name}) | {' | '.join(map(str, load))} |\n"
+    source[0] = source[0].replace(MARK, table)
 
 
 def count(notebook: NotebookNode) -> Load:
-    """Words, lines of code and figures of the lecture, and the exercises; what is folded does not count."""
+    """Words, lines of code, figures and minutes of the lecture, and exercises; what is folded does not count."""
     words = lines = figures = exercises = 0
     practising = False
     for cell in notebook.cells:
@@ -68,4 +53,5 @@ def count(notebook: NotebookNode) -> Load:
             figures += str(cell.outputs).count("<attention-explorer")
             if not FOLDED & set(cell.metadata.get("tags", ())):
                 lines += sum(bool(line.strip()) for line in cell.source.splitlines())
-    return Load(words, lines, figures, exercises)
+    minutes = 5 * round((round(words / 75) + round(lines / 6) + 3 * figures) / 5)
+    return Load(words, lines, figures, minutes, exercises)

@@ -11,50 +11,31 @@ import torch
 from torch import Generator, Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from attention.arguments import check_count, check_integers
+from attention.arguments import check_count, check_ids
 from attention.seq2seq import EOS, PAD
 
-WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
-MONTHS = [
-    "January", "February", "March", "April", "May", "June",
-    "July", "August", "September", "October", "November", "December",
-]  # fmt: skip
 FIRST, LAST = date(1969, 1, 1), date(2068, 12, 31)  # two digits name one of these hundred years, as in POSIX
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 DAYS = (LAST - FIRST).days + 1
 
 
 def ways_to_write(day: date) -> list[str]:
-    """Write a date in eight of the ways that people use.
+    """Write a date in eight of the ways that people use, in English.
 
     A date of numbers alone is written year, month, day when the year comes first. Otherwise the day comes before the
     month, as in most of the world. A year of two digits lies between 1969 and 2068, as in POSIX.
-
-    Args:
-        day: the date.
-
-    Returns:
-        eight texts.
 
     >>> ways_to_write(date(2021, 3, 3))[:4]
     ['3 March 2021', 'Wednesday, 3 March 2021', 'March 3rd, 2021', 'Mar 3, 2021']
     >>> ways_to_write(date(2021, 3, 3))[4:]
     ['Wed 3 Mar 21', '3/3/21', '03.03.2021', '2021.03.03']
     """
-    weekday = WEEKDAYS[day.weekday()]
-    month = MONTHS[day.month - 1]
+    weekday, month = f"{day:%A}", f"{day:%B}"  # in English, as long as no program has set another locale
     d, m, y = day.day, day.month, day.year
     ending = "th" if d in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(d % 10, "th")
-    return [
-        f"{d} {month} {y}",
-        f"{weekday}, {d} {month} {y}",
-        f"{month} {d}{ending}, {y}",
-        f"{month[:3]} {d}, {y}",
-        f"{weekday[:3]} {d} {month[:3]} {y % 100:02}",
-        f"{d}/{m}/{y % 100:02}",
-        f"{d:02}.{m:02}.{y}",
-        f"{y}.{m:02}.{d:02}",
-    ]
+    dates = [f"{d} {month} {y}", f"{weekday}, {d} {month} {y}", f"{month} {d}{ending}, {y}", f"{month[:3]} {d}, {y}"]
+    short = f"{weekday[:3]} {d} {month[:3]} {y % 100:02}"
+    return [*dates, short, f"{d}/{m}/{y % 100:02}", f"{d:02}.{m:02}.{y}", f"{y}.{m:02}.{d:02}"]
 
 
 def draw_dates(number: int, *, generator: Generator) -> list[tuple[str, str]]:
@@ -82,11 +63,8 @@ def draw_dates(number: int, *, generator: Generator) -> list[tuple[str, str]]:
         raise ValueError(f"number must be at most {DAYS}, the days from {FIRST} to {LAST}, found {number}")
     offsets = torch.randperm(DAYS, generator=generator, device=generator.device)[:number]
     choices = torch.randint(8, (number,), generator=generator, device=generator.device)  # of the eight ways
-    pairs = []
-    for offset, choice in zip(offsets.tolist(), choices.tolist(), strict=True):
-        day = FIRST + timedelta(days=offset)
-        pairs.append((ways_to_write(day)[choice], day.isoformat()))
-    return pairs
+    days = [FIRST + timedelta(days=offset) for offset in offsets.tolist()]
+    return [(ways_to_write(day)[choice], day.isoformat()) for day, choice in zip(days, choices.tolist(), strict=True)]
 
 
 def draw_dictionary(size: int, *, generator: Generator) -> tuple[str, str]:
@@ -156,12 +134,11 @@ class Vocabulary:
             raise TypeError(f"texts must be a list of texts, found the text {texts!r}")
         if not texts:
             raise ValueError("texts must hold at least one text, found none")
+        if "" in texts:
+            raise ValueError("texts must not be empty, found ''")
         for text in texts:
-            if not text:
-                raise ValueError("texts must not be empty, found ''")
-            for character in text:
-                if character not in self._ids:
-                    raise ValueError(f"the vocabulary has no {character!r}, found in {text!r}")
+            if unknown := set(text) - self._ids.keys():
+                raise ValueError(f"the vocabulary has no {min(unknown)!r}, found in {text!r}")
         rows = [torch.tensor([*(self._ids[each] for each in text), EOS], device="cpu") for text in texts]
         lengths = torch.tensor([len(row) for row in rows], device=device)  # (B,)
         return pad_sequence(rows, batch_first=True, padding_value=PAD).to(lengths.device), lengths
@@ -173,10 +150,6 @@ class Vocabulary:
             TypeError: the ids are not integers.
             ValueError: the ids have another shape, or one of them belongs to no character.
         """
-        check_integers("ids", ids)
-        if ids.dim() != 2:
-            raise ValueError(f"ids must have shape (B, S), found {tuple(ids.shape)}")
-        if ids.numel() and not 0 <= ids.min() <= ids.max() < len(self):
-            raise ValueError(f"ids must lie between 0 and {len(self) - 1}, found {ids.min()} to {ids.max()}")
+        check_ids("ids", ids, len(self))
         rows = (takewhile(lambda number: number != EOS, row) for row in ids.tolist())
         return ["".join(self.characters[number - EOS - 1] for number in row if number > EOS) for row in rows]

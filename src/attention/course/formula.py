@@ -58,11 +58,8 @@ def formula(chapter: int) -> Panel:
     """
     if chapter not in LIT:
         raise ValueError(f"chapter must be one of {', '.join(map(str, LIT))}, found {chapter}")
-    rows: list[list[str | None]] = [
-        ["query", "key", "value", None, None],
-        ["scores", "scaled", "masked", "weights", "output"],
-    ]
     chain = ["scores", "scaled", "masked", "weights", "output"]
+    rows: list[list[str | None]] = [["query", "key", "value", None, None], chain]
     arrows = [("query", "scores"), ("key", "scores"), ("value", "output"), *pairwise(chain)]
     if chapter >= 6:
         rows.insert(0, [None, "tokens", None, None, None])

@@ -1,9 +1,9 @@
 """Where the atoms of a few reactions are drawn. The places were computed by RDKit: ``tools/once/molecules.py``."""
 
 import json
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from attention.course.reaction import atoms, element, tokenize
 
@@ -11,23 +11,14 @@ FILE = Path(__file__).with_suffix(".json")
 CHARGES = {"+": "⁺", "-": "⁻"}
 
 
-@dataclass(frozen=True)
-class Drawing:
-    """A reaction as a picture: its atoms are counted from 0, in the order in which they are written.
+class Drawing(NamedTuple):
+    """A reaction as a picture: its atoms are counted from 0, in the order in which they are written."""
 
-    Args:
-        symbols: the atoms' elements, with their charges: K of them.
-        places: (x, y) for each atom, in each molecule by itself.
-        bonds: (atom, atom, 1, 2 or 3 lines).
-        before: the reactants' atoms.
-        after: the products' atoms.
-    """
-
-    symbols: list[str]
-    places: list[list[float]]
-    bonds: list[list[int]]
-    before: list[int]
-    after: list[int]
+    symbols: list[str]  # elements, with their charges
+    places: list[list[float]]  # (x, y) for each atom, in each molecule by itself
+    bonds: list[list[int]]  # (atom, atom, 1, 2 or 3 lines)
+    before: list[int]  # the reactants' atoms
+    after: list[int]  # the products'
 
 
 def drawing(line: str) -> Drawing:
@@ -43,9 +34,8 @@ def drawing(line: str) -> Drawing:
         raise ValueError(f"the places of {line!r} are not known; they are of {', '.join(known())}")
     tokens = tokenize(line)
     before, after = atoms(tokens)
-    symbols = [symbol(tokens[position]) for position in (*before, *after)]
-    numbers = range(len(symbols))
-    return Drawing(symbols, **known()[line], before=[*numbers[: len(before)]], after=[*numbers[len(before) :]])
+    symbols, numbers = [symbol(tokens[position]) for position in before + after], [*range(len(before + after))]
+    return Drawing(symbols, **known()[line], before=numbers[: len(before)], after=numbers[len(before) :])
 
 
 def symbol(token: str) -> str:

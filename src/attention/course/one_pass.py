@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from attention.arguments import check_choice
 from attention.explorer import Station, flow
 from attention.explorer.panels import Panel
 from attention.functional import attention_weights
@@ -47,9 +48,8 @@ def one_pass(
     """
     words = list(words)
     query = words[-1] if query is None else query
-    for name, value, known in (("step", step, STEPS), ("query", query, words)):
-        if value not in known:
-            raise ValueError(f"{name} must be one of {', '.join(known)}, found {value!r}")
+    check_choice("step", step, STEPS)
+    check_choice("query", query, tuple(words))
     Q, K, V = X @ W_q, X @ W_k, X @ W_v
     D = Q.size(1)
     scores = Q @ K.T / math.sqrt(D)
@@ -81,15 +81,8 @@ def one_pass(
         "weights": f"Softmax makes weights of them, which sum to 1: {_most('weight', weights[i], seen[i], words)}.",
         "output": f"Each value times its weight, added up: the output of {query}{_named(of_values, output[i])}.",
     }
-    return flow(
-        lines,
-        rows=words,
-        step=STEPS.index(step),
-        query=i,
-        control=control,
-        query_control=query_control,
-        caption=said[step],
-    )
+    look = {"step": STEPS.index(step), "query": i, "control": control, "query_control": query_control}
+    return flow(lines, rows=words, caption=said[step], **look)
 
 
 def _digits(matrix: Tensor) -> int:
@@ -99,10 +92,8 @@ def _digits(matrix: Tensor) -> int:
 
 def _named(names: Sequence[str] | None, row: Tensor) -> str:
     """A row's numbers with their names, where they have any."""
-    if not names:
-        return ""
-    shown = [f"{name} {number:.2f}".replace("-", "−") for name, number in zip(names, row, strict=True)]
-    return f": {', '.join(shown)}"
+    shown = [f"{name} {number:.2f}".replace("-", "−") for name, number in zip(names or (), row, strict=bool(names))]
+    return f": {', '.join(shown)}" if shown else ""
 
 
 def _most(name: str, row: Tensor, seen: Tensor, words: Sequence[str]) -> str:

@@ -163,9 +163,8 @@ class ReactionTokenizer:
             ValueError: as :func:`tokenize`; a token is not in the vocabulary, or there are more than 512.
         """
         tokens = [CLS, *(tokenize(reaction) if isinstance(reaction, str) else reaction), SEP]
-        for token in tokens:
-            if token not in self.numbers:
-                raise ValueError(f"the model knows no token {token!r}: it is not in its vocabulary")
+        for token in set(tokens) - self.numbers.keys():
+            raise ValueError(f"the model knows no token {token!r}: it is not in its vocabulary")
         if len(tokens) > LONGEST:
             raise ValueError(f"a reaction must have at most {LONGEST} tokens with [CLS] and [SEP], found {len(tokens)}")
         return torch.tensor([self.numbers[token] for token in tokens])
@@ -180,12 +179,8 @@ def tokenize(reaction: str) -> list[str]:
     >>> tokenize("CCBr.[OH-]>>CCO")
     ['C', 'C', 'Br', '.', '[OH-]', '>>', 'C', 'C', 'O']
     """
-    tokens, end = [], 0
-    for match in TOKEN.finditer(reaction):
-        if match.start() > end:
-            break
-        tokens.append(match.group())
-        end = match.end()
+    tokens = TOKEN.findall(reaction)
+    end = len(re.match(f"(?:{TOKEN.pattern})*", reaction)[0])
     if end < len(reaction):
         raise ValueError(f"character {end + 1}, {reaction[end]!r}, is not a token of SMILES")
     before, _, after = reaction.partition(ARROW)
@@ -200,10 +195,8 @@ def element(token: str) -> str | None:
     >>> [element(token) for token in ("c", "Cl", "[nH]", "[18OH]", "[Na+]", "=", "1", "[CLS]")]
     ['C', 'Cl', 'N', 'O', 'Na', None, None, None]
     """
-    found = ATOM.match(token)
-    if found is None or token in (CLS, SEP, MASK):
-        return None
-    return found["element"].capitalize()
+    found = None if token in (CLS, SEP, MASK) else ATOM.match(token)
+    return found["element"].capitalize() if found else None
 
 
 def bonds(tokens: Sequence[str]) -> list[tuple[int, int]]:
@@ -313,13 +306,10 @@ def map_atoms(tokens: Sequence[str], weights: Tensor) -> tuple[dict[int, int], f
 
 def renamed(theirs: dict[str, Tensor]) -> dict[str, Tensor]:
     """The published tensors by the names that :class:`ReactionModel` has for them."""
-    layer = "albert.encoder.albert_layer_groups.0.albert_layers.0."
-    ours = {
-        name.removeprefix(layer).replace(old, new, 1): tensor
-        for name, tensor in theirs.items()
-        for old, new in NAMES.items()
-        if name.removeprefix(layer).startswith(old)
-    }
+    layer, ours = "albert.encoder.albert_layer_groups.0.albert_layers.0.", {}
+    for name, tensor in theirs.items():
+        name = name.removeprefix(layer)
+        ours |= {name.replace(old, new, 1): tensor for old, new in NAMES.items() if name.startswith(old)}
     # Every token is of type 0, whose vector can be added to all positions once and for all.
     of_type_0 = theirs["albert.embeddings.token_type_embeddings.weight"][0]
     ours["position_embedding.weight"] = ours["position_embedding.weight"] + of_type_0

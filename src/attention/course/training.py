@@ -55,28 +55,26 @@ def train(
     check_count("batch_size", batch_size, least=1)
     check_positive("learning_rate", learning_rate)
     check_pairs(source, target)
-    lengths = check_lengths(lengths, source)
+    lengths = check_lengths(lengths, source)  # on the CPU, as the batches' rows: to read them takes no waiting
     optimizer = torch.optim.Adam(model.parameters())
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, learning_rate, total_steps=steps)
-    batches = torch.randint(len(source), (steps, batch_size), generator=generator, device=generator.device)
-    return _take_steps(model, optimizer, schedule, source, lengths, target, batches.cpu())
+    batches = torch.randint(len(source), (steps, batch_size), generator=generator, device=generator.device).cpu()
 
+    def take_steps() -> Iterator[float]:
+        for rows in batches:  # (B,)
+            longest = lengths[rows].max()  # columns that are padding in the whole batch would only take time
+            rows_there = rows.to(source.device)
+            batch_source, batch_target = source[rows_there, :longest], target[rows_there]  # (B, longest), (B, L)
+            model.train()
+            logits, _ = model(batch_source, batch_target, lengths[rows])  # (B, L, V)
+            loss = cross_entropy(logits.flatten(0, 1), batch_target.flatten(), ignore_index=PAD)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            schedule.step()
+            yield loss.item()
 
-def _take_steps(model, optimizer, schedule, source, lengths, target, batches) -> Iterator[float]:
-    """The training loop; the lengths and the batches' rows lie on the CPU, where reading them takes no waiting."""
-    for rows in batches:  # (B,)
-        longest = lengths[rows].max()  # columns that are padding in the whole batch would only take time
-        rows_there = rows.to(source.device)
-        batch_source = source[rows_there, :longest]  # (B, longest)
-        batch_target = target[rows_there]  # (B, L)
-        model.train()
-        logits, _ = model(batch_source, batch_target, lengths[rows])  # (B, L, V)
-        loss = cross_entropy(logits.flatten(0, 1), batch_target.flatten(), ignore_index=PAD)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        schedule.step()
-        yield loss.item()
+    return take_steps()
 
 
 def exact_matches(model: Translator, source: Tensor, lengths: Tensor, target: Tensor) -> Tensor:

@@ -75,11 +75,9 @@ class PictureEncoder(nn.Module):
 
 
 def draw(seed: int) -> list[tuple[Tensor, Tensor]]:
-    """The digits of a run, in an order that the seed draws.
+    """The digits of a run, in an order that the seed draws: 1000 for training, 197 for choosing, 600 for the test.
 
-    Returns:
-        patches (N, 16, 4), their ink from 0 to 1, and digits (N,): 1000 for training, 197 for choosing, 600 for the
-        test.
+    Each is patches (N, 16, 4), their ink from 0 to 1, and digits (N,).
     """
     pictures, digits = read_digits()
     patches = to_patches(pictures.double() / 16)  # (1797, 16, 4)
@@ -89,16 +87,13 @@ def draw(seed: int) -> list[tuple[Tensor, Tensor]]:
 
 
 def learn(settings: dict, device: torch.device, steps: int = STEPS) -> tuple[PictureEncoder, list[float]]:
-    """Train a model, in double precision, so that all processors come to the same; the model, and each step's loss.
-
-    The learning rate's cycle is that of all ``STEPS``, however many are taken.
-    """
+    """Train a model, in double precision, so that all processors come to the same; the model, and each step's loss."""
     patches, digits = (each.to(device) for each in draw(settings["seed"])[0])
     torch.manual_seed(settings["seed"])
     model = PictureEncoder(settings["kind"]).double().to(device)
     generator = Generator().manual_seed(settings["seed"])
     adam = torch.optim.Adam(model.parameters())
-    schedule = torch.optim.lr_scheduler.OneCycleLR(adam, settings["rate"], total_steps=STEPS)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(adam, settings["rate"], total_steps=STEPS)  # however many are taken
 
     def loss_of(step: int) -> Tensor:
         rows = torch.randint(TRAINING, (BATCH,), generator=generator).to(device)

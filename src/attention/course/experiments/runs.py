@@ -13,6 +13,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
 
 from attention.devices import default_device
 
@@ -20,10 +21,7 @@ FIRST_LOSSES = 5  # kept of each run, so that a test can repeat its beginning
 
 
 def descend(
-    optimizer: Optimizer,
-    loss_of: Callable[[int], Tensor],
-    steps: int,
-    schedule: torch.optim.lr_scheduler.LRScheduler | None = None,
+    optimizer: Optimizer, loss_of: Callable[[int], Tensor], steps: int, schedule: LRScheduler | None = None
 ) -> list[float]:
     """Take so many steps down the loss that ``loss_of`` makes of a step's number; the loss of each step."""
     losses = []
@@ -56,8 +54,7 @@ def command(
 ) -> None:
     """The command line of an experiment: make its runs one by one on the fastest device, or on ``ATTENTION_DEVICE``.
 
-    The file is written anew after each run. ``examine`` makes of a run's settings and a device what came out;
-    ``arguments`` are the program's own when None.
+    The file is written anew after each run; ``arguments`` are the program's own when None.
     """
     usage = f"python -m attention.course.experiments.{name} [--output FILE]"
     parser = argparse.ArgumentParser(usage=usage, description=description)

@@ -44,9 +44,8 @@ class OneVector(nn.Module):
 def translate(kind: str, seed: int, device: torch.device, steps: int | None) -> dict:
     """A translator of dates as chapter 10's, or one whose decoder is given the same two states at every step.
 
-    Returns:
-        the loss of each step, ``losses``; how many of a thousand dates are ``right``; what it ``writes`` for ``ASKED``,
-        and where the ``first`` digit of each looks most.
+    The loss of each step, ``losses``; how many of a thousand dates are ``right``; what it ``writes`` for ``ASKED``, and
+    where the ``first`` digit of each looks most.
     """
     task = dates(device)
     torch.manual_seed(seed)
@@ -65,9 +64,8 @@ def translate(kind: str, seed: int, device: torch.device, steps: int | None) -> 
 def copy(seed: int, device: torch.device, steps: int | None) -> dict:
     """A copier as chapter 12's.
 
-    Returns:
-        the loss of each step, ``losses``; the shares of copied tokens that are right, by block ``without`` each head,
-        and ``two_ahead``, of the token two ahead, if the head of the first block that looks one back looks two back.
+    The loss of each step, ``losses``; the shares of copied tokens that are right, by block ``without`` each head, and
+    ``two_ahead``, of the token two ahead, if the head of the first block that looks one back looks two back.
     """
     torch.manual_seed(seed)
     generator = torch.Generator().manual_seed(seed)
