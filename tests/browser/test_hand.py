@@ -284,7 +284,7 @@ def test_a_link_sets_the_controls_shows_them_and_reset_goes_back(show):
 # ------------------------------------------------------------------------------------------------ sliders
 
 
-LENGTH = "() => Number(document.querySelector('.bar').style.getPropertyValue('--to'))"  # of the bar, as drawn
+LENGTH = "() => Number(document.querySelector('td').style.getPropertyValue('--end'))"  # of the bar, as drawn
 
 
 def test_a_slider_under_the_mouse_moves_freely_and_its_number_is_one_that_was_computed(show):

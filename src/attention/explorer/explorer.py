@@ -162,7 +162,7 @@ class Explorer:
 
     def _payload(self) -> dict[str, Any]:
         controls = list(self._controls.values())
-        states = compute(self._converted, controls)
+        states = compute(self._function, controls)
         _check_handles(states[0], controls)
         printed = {"print": self._printed} if self._printed and self._controls == self._offered else {}
         packed = pack(states, controls)
@@ -173,13 +173,6 @@ class Explorer:
             **self._question(states, packed["panels"]),
             **printed,
         }
-
-    def _converted(self, **values: Any) -> Any:
-        """What the function returns, with a text turned into what its box holds."""
-        for name, control in self._controls.items():
-            if control.kind == "text":
-                values[name] = control.convert(values[name])
-        return self._function(**values)
 
     def _question(self, states: list[list[Panel]], packed: list[dict[str, Any]]) -> dict[str, Any]:
         """The prediction as the front end reads it, if there is one."""
@@ -197,10 +190,9 @@ class Explorer:
 
     def _page(self) -> str:
         """The static form, which opens in the present state."""
-        places = {name: self._place(control) for name, control in self._controls.items()}
-        controls = [replace(control, initial=places[name]).payload() for name, control in self._controls.items()]
-        values = {name: control.values[places[name]] for name, control in self._controls.items()}
-        return page(self._widget.payload | {"controls": controls}, as_panels(self._converted(**values)))
+        controls = [replace(control, initial=self._place(control)) for control in self._controls.values()]
+        panels = as_panels(self._function(**{control.name: control.values[control.initial] for control in controls}))
+        return page(self._widget.payload | {"controls": [control.payload() for control in controls]}, panels)
 
     def _place(self, control: Control) -> int:
         """Where a control stands; a text that could not be computed has no place, and the old figure stays."""

@@ -49,6 +49,10 @@ const textAt = (x, y, anchor, words) => make("text", { x, y, "text-anchor": anch
 /** Whether the number of this index is not to be seen. @param {{mask?: Uint8Array}} now */
 const isMasked = ({ mask }, index) => Boolean(mask && !mask[index]);
 
+/** What is told of a number, at length or in short. */
+const toldAt = (now, index) => (isMasked(now, index) ? "masked" : told(now.values[index]));
+const briefAt = (now, index) => (isMasked(now, index) ? "masked" : brief(now.values[index], now.digits));
+
 /** Give it the focus, and the page stays where it is. */
 const focusOn = (element) => element.focus({ preventScroll: true });
 

@@ -44,7 +44,6 @@ function curves(read, hand) {
   let compared = null;
   let at = null; // the place that is read, an index of x
   let plot = null;
-  let wide = 480; // until it is known
 
   function update(state) {
     now = { line: [], moments: [], ...read.now(state) };
@@ -81,7 +80,7 @@ function curves(read, hand) {
 
   function draw() {
     const usual = (wide) => Math.round(read.small ? clamp(wide * 0.7, 90, 150) : clamp(wide * 0.5, 180, 280));
-    const [width, height] = hand.room(stage, wide, usual);
+    const [width, height] = hand.room(stage, usual);
     const isDirect = read.first("direct") && !read.small && width >= LEAST_NAMED && widestName < 0.28 * width;
     const beside = grips.length ? 16 : 8; // lines' names stand as far off as a grip is wide
     const right = width - (isDirect ? widestName + 8 + beside : 16); // half of the last mark, such as 1000
@@ -253,13 +252,6 @@ function curves(read, hand) {
     [lines, ends].forEach((parts) => parts.forEach((part, i) => setClass(part, "on", names[i] === name)));
   }
 
-  function leave() {
-    at = null;
-    mark(null);
-    showHair();
-    hand.hideReadout();
-  }
-
   /** Another panel points at a line's name, or at a place on the horizontal axis. */
   function highlight(lit) {
     mark(now.axis ? lit[now.axis] : null);
@@ -278,7 +270,11 @@ function curves(read, hand) {
     point(index, names[placeOfLeast(now.line.map((line) => Math.abs(plot.py(line[index]) - y)))]);
     return true;
   }
-  hand.onStop(follow(stage, readAt, leave));
+  const leave = hand.reads(stage, readAt, () => {
+    at = null;
+    mark(null);
+    showHair();
+  });
   listen(cursor, "focus", () => cursor.matches(":focus-visible") && point(at ?? middle()));
   listen(cursor, "blur", leave);
   listen(cursor, "keydown", (event) => {
@@ -302,14 +298,9 @@ function curves(read, hand) {
     }),
   );
 
-  function lay(found = wide) {
-    wide = found;
-    if (now) draw();
-  }
-
   const compare = (state) => (compared = state && read.whole(state).line);
   const summary = () => handles.map(({ name }) => placeOf(name)).join(", ");
-  return { element: figure, legend: key, plot: () => plot, tall: true, update, lay, highlight, compare, summary };
+  return { element: figure, legend: key, plot: () => plot, tall: true, update, lay: draw, highlight, compare, summary };
 }
 
 panelKinds.curves = curves;

@@ -45,7 +45,6 @@ function plane(read, hand) {
   let now = null;
   let compared = null;
   let plot = null;
-  let wide = 360; // until it is known
 
   /** What is drawn of a vector or a point. */
   const marksOfOne = (i) => [[...arrows, ...clouds][i], heads[i], tags[i]].filter(Boolean);
@@ -80,7 +79,7 @@ function plane(read, hand) {
   }
 
   function draw() {
-    const [width, height] = hand.room(svg, wide, (across) => Math.min(across, 380));
+    const [width, height] = hand.room(svg, (across) => Math.min(across, 380));
     const [[x0, x1], [y0, y1]] = [now.x_limits, now.limits];
     const [side, foot] = read.small ? [1, 0] : [46, 38]; // for the numbers
     const [across, up] = [width - side - (read.small ? 1 : 14), height - 12 - foot];
@@ -235,21 +234,11 @@ function plane(read, hand) {
     return true;
   }
 
-  function leave() {
-    mark(null);
-    hand.hideReadout();
-  }
-
-  hand.onStop(follow(svg, readAt, leave));
-  function lay(found = wide) {
-    wide = found;
-    if (now) draw();
-  }
-
+  hand.reads(svg, readAt, () => mark(null));
   const highlight = (lit) => mark(lit[now.axis]);
   const compare = (state) => (compared = state && read.whole(state).vectors);
   const summary = () => (handles.length ? sentence() : "");
-  return { element: figure, update, lay, highlight, compare, summary, tall: true };
+  return { element: figure, update, lay: draw, highlight, compare, summary, tall: true };
 }
 
 panelKinds.plane = plane;
