@@ -89,7 +89,12 @@ function makePanels(store, readout, { isVeiled, act, follow, drop, scale }) {
     const varies = Object.keys(data.fields).filter((name) => data.fields[name].items && read.moves(name));
     const attributes = { class: `panel panel-${data.kind}`, "data-varies": varies.join(" ") };
     const element = make("div", attributes, built.element);
-    if (built.lay) stops.push(watchWidth(element, (found) => built.lay((wide = found))));
+    const resize = ([{ contentRect }]) => {
+      if (!contentRect.width) return; // it is out of sight
+      wide = Math.round(contentRect.width);
+      built.lay();
+    };
+    if (built.lay) stops.push(watchSize(element, resize));
     const panel = { ...built, kind: data.kind, element, stop: () => stops.forEach((stop) => stop()) };
     return panel;
   }
@@ -138,13 +143,7 @@ function arranged(data, panels) {
     }
     const isBeside = key === "beside";
     const cell = isBeside ? make("div", { class: "column" }, ...elements) : first.element;
-    setStyle(cell, "--width", String(isBeside ? 11 : widthOf(first)));
+    setStyle(cell, "--width", isBeside ? 11 : (first.width ?? 16));
     return cell;
   });
-}
-
-/** The width that a panel asks for, in rem. */
-function widthOf({ wide, columns, slim }) {
-  if (wide || columns > 9) return 99;
-  return columns ? Math.max(4.5 + 2 * columns, 13) : slim ? 13 : 16;
 }

@@ -140,14 +140,7 @@ function luminance(color) {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
-/**
- * Watch an element's width, and call with it at once when it changes: to ask for it costs a layout of the whole page.
- * @param {Element} element @param {(width: number) => void} call @returns {() => void} stops it
- */
-const watchWidth = (element, call) =>
-  watchSize(element, ([{ contentRect }]) => contentRect.width && call(Math.round(contentRect.width)));
-
-/** The same of its whole size. @param {Element} element @param {(changes: any) => void} call */
+/** Call when its size changes: to ask for it costs a layout of the whole page. @param {(changes: any) => void} call */
 function watchSize(element, call) {
   const resized = new ResizeObserver(call);
   resized.observe(element);

@@ -14,14 +14,17 @@ function curves(read, hand) {
   const momentNames = read.first("moment_names");
   const handles = read.first("handles");
   const isFew = read.shape("x")[0] <= FEW;
-  const bead = () => make("circle", { class: "bead", r: 4 });
+  const colors = read.first("colors").map((color) => ({ "data-color": color })); // of lines, then of points
+  const dashes = names.map((_, i) => ({ ...colors[i], "stroke-dasharray": DASHES[i % DASHES.length] }));
+  const colorOf = (name) => colors[names.length + pointNames.indexOf(name)];
+  const bead = (_, i) => make("circle", { class: "bead", r: 4, ...colors[i] });
   const frame = make("g", { class: "frame" });
-  const ghosts = names.map(() => make("path", { class: "line ghost" }));
-  const lines = names.map((name) => make("path", { "data-name": name, class: "line" }));
-  const knots = isFew ? names.map(() => make("path", { class: "knot" })) : [];
-  const clouds = pointNames.map((name) => make("path", { "data-points": name, class: "points" }));
+  const ghosts = names.map((_, i) => make("path", { class: "line ghost", ...dashes[i] }));
+  const lines = names.map((name, i) => make("path", { "data-name": name, class: "line", ...dashes[i] }));
+  const knots = isFew ? names.map((_, i) => make("path", { class: "knot", ...colors[i] })) : [];
+  const clouds = pointNames.map((name) => make("path", { "data-points": name, class: "points", ...colorOf(name) }));
   const tags = pointNames.map((name) => make("text", { class: "tag" }, name)); // of points that are alone
-  const ends = names.map((name) => make("text", { class: "end" }, name)); // where a line ends, if there is room
+  const ends = names.map((name, i) => make("text", { class: "end", ...colors[i] }, name)); // if there is room
   const moments = momentNames.map((name) => {
     const tag = make("text", { class: "tag", "text-anchor": "middle" }, name);
     return make("g", { class: "moment", "data-name": name }, make("line"), tag, ...names.map(bead));
@@ -91,7 +94,7 @@ function curves(read, hand) {
     plot = { width, box, isDirect, beside, ...scales(now.x_limits, now.limits, box, now.x_scale, now.y_scale) };
     const { px, py } = plot;
     set(svg, { viewBox: `0 0 ${width} ${height}` });
-    const signature = [width, height, now.x_limits, now.limits, now.axes, now.colors, hand.hidesData()].join();
+    const signature = [width, height, now.x_limits, now.limits, now.axes, hand.hidesData()].join();
     if (signature !== svg.signature) {
       svg.signature = signature;
       drawFrame(up);
@@ -185,22 +188,15 @@ function curves(read, hand) {
   function drawFrame(up) {
     const words = { names: read.small ? ["", ""] : now.axes, edge: 4, under: grips.length ? 24 : 16 };
     drawAxes(frame, plot, marksAcross(), up, words);
-    names.forEach((_, i) => {
-      const look = { "data-color": now.colors[i], "stroke-dasharray": DASHES[i % DASHES.length] };
-      const parts = [lines[i], ghosts[i], beads[i], ends[i], ...moments.map((moment) => moment.children[i + 2])];
-      parts.forEach((part) => set(part, look));
-      if (isFew) set(knots[i], { "data-color": now.colors[i] });
-      set(ends[i], { visibility: plot.isDirect ? "visible" : "hidden" });
-    });
-    clouds.forEach((path, i) => set(path, { "data-color": now.colors[names.length + i] }));
-    const entry = (name, i, sample) => make("span", { "data-color": now.colors[i] }, sample, name);
-    const stroke = (i) => sampleOf("line", DASHES[i % DASHES.length]);
+    ends.forEach((end) => set(end, { visibility: plot.isDirect ? "visible" : "hidden" }));
     const dot = () => make("i", { class: "dot", "aria-hidden": "true" });
     const axes = read.small ? [`${now.axes[0]} →`, `${now.axes[1]} ↑`].filter((words) => words.length > 2) : [];
+    const listed = plot.isDirect && !hand.hidesData() ? [] : names;
+    const many = pointNames.filter((_, i) => !isAlone(i));
     key.replaceChildren(
       ...axes.map((words) => make("span", { class: "axis" }, words)),
-      ...names.flatMap((name, i) => (plot.isDirect && !hand.hidesData() ? [] : [entry(name, i, stroke(i))])),
-      ...pointNames.flatMap((name, i) => (isAlone(i) ? [] : [entry(name, names.length + i, dot())])),
+      ...listed.map((name, i) => make("span", colors[i], sampleOf("line", dashes[i]["stroke-dasharray"]), name)),
+      ...many.map((name) => make("span", colorOf(name), dot(), name)),
     );
   }
 

@@ -77,7 +77,7 @@ function diagram(read, hand) {
     return make("g", { class: look("operation", arrow), "data-arrow": `${arrow.from} ${arrow.to}` }, ...shapes);
   }
 
-  return { element: figure, update, lay: draw, wide: true };
+  return { element: figure, update, lay: draw, width: 99 };
 }
 
 /** Where the rows and columns of a diagram lie, wide enough for every state of it. */

@@ -231,7 +231,7 @@ function flow(read, hand) {
   });
   figure.toggleAttribute("data-choose", Boolean(read.first("control")));
   arrange(lines);
-  return { element: figure, lay, update, wide: true };
+  return { element: figure, lay, update, width: 99 };
 }
 
 panelKinds.flow = flow;

@@ -131,7 +131,7 @@ function graph(read, hand) {
     look(i >= 0 ? i : null);
   }
 
-  return { element: figure, update, lay: draw, highlight, wide: true };
+  return { element: figure, update, lay: draw, highlight, width: 99 };
 }
 
 /** One, two or three lines side by side. */

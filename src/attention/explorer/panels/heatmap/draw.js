@@ -167,7 +167,8 @@ function heatmap(read, hand) {
     const numbers = (i) => now.columns.map((name, j) => `${name} ${briefAt(now, i * columns + j)}`).join(", ");
     return rows * columns > 4 ? "" : now.rows.map((row, i) => `${row} ${numbers(i)}`).join("; ");
   }
-  return { element, update, lay: fitWords, highlight, summary, legend, columns };
+  const width = columns > 9 ? 99 : Math.max(4.5 + 2 * columns, 13);
+  return { element, update, lay: fitWords, highlight, summary, legend, width };
 }
 
 panelKinds.heatmap = heatmap;

@@ -141,7 +141,7 @@ function tokens(read, hand) {
 
   const summary = () => `query ${now.queries[query()]}`;
   const compare = (state) => (compared = state && read.whole(state));
-  return { element: figure, update, highlight, compare, summary, wide: true };
+  return { element: figure, update, highlight, compare, summary, width: 99 };
 }
 
 panelKinds.tokens = tokens;
