@@ -25,15 +25,15 @@ function curves(read, hand) {
   const clouds = pointNames.map((name) => make("path", { "data-points": name, class: "points", ...colorOf(name) }));
   const tags = pointNames.map((name) => make("text", { class: "tag" }, name)); // of points that are alone
   const ends = names.map((name, i) => make("text", { class: "end", ...colors[i] }, name)); // if there is room
-  const moments = momentNames.map((name) => {
+  const upright = (kind, name) => {
     const tag = make("text", { class: "tag", "text-anchor": "middle" }, name);
-    return make("g", { class: "moment", "data-name": name }, make("line"), tag, ...names.map(bead));
-  });
+    return make("g", { class: kind, "data-name": name }, make("line"), tag, ...names.map(bead));
+  };
+  const moments = momentNames.map((name) => upright("moment", name));
+  const hair = upright("hair", ""); // where the lines are read
   const grips = handles.map(() => make("circle", { r: 12, "data-color": "ink" }));
   const rails = handles.map(() => make("line", { class: "rail" })); // of a moment: taken anywhere on its line
-  const hair = make("line", { class: "hair" });
-  const beads = names.map(bead);
-  const drawn = [frame, moments, ghosts, lines, knots, clouds, tags, ends, hair, beads, rails, grips].flat();
+  const drawn = [frame, moments, ghosts, lines, knots, clouds, tags, ends, hair, rails, grips].flat();
   const svg = make("svg", { role: "img", class: "plot" }, ...drawn);
   const cursor = make("div", { class: "cursor", role: "slider", tabindex: 0, "aria-label": "Read the curves at" });
   const key = make("p", { class: "legend" });
@@ -106,7 +106,7 @@ function curves(read, hand) {
     clouds.forEach((path, i) => set(path, { d: dots(points_x[i], points_y[i], px, py) }));
     tags.forEach((tag, i) => placeTag(tag, points_x[i], points_y[i][0]));
     if (isDirect) placeEnds();
-    moments.forEach((moment, i) => placeMoment(moment, now.drawn.moments[i]));
+    moments.forEach((moment, i) => placeUpright(moment, now.drawn.moments[i], now.drawn));
     grips.forEach((grip, i) => {
       const [x, y] = spotOf(handles[i].name, now.drawn);
       placeGrip(grip, [x, y]);
@@ -140,27 +140,27 @@ function curves(read, hand) {
     order.forEach((i, k) => set(ends[i], { x: plot.box.right + plot.beside, y: (placed[k] + 4).toFixed(1) }));
   }
 
-  function placeMoment(moment, x) {
+  /** A line over a place, and a bead on each line that passes it. */
+  function placeUpright(moment, x, there) {
     const [line, tag, ...beads] = moment.children;
     const at = plot.px(x);
     set(line, { x1: at, x2: at, y1: plot.box.top, y2: plot.box.bottom });
     const half = (moment.half ??= textWidth(tag.textContent, 13) / 2);
     const middle = clamp(at, plot.box.left + half, plot.box.right - half); // it yields to the names beside the plot
     set(tag, { x: middle, y: plot.box.top - 5 });
-    beads.forEach((bead, i) => placeBead(bead, at, heightAt(now.drawn.line[i], x)));
-  }
-
-  function placeBead(bead, x, y) {
-    const isSeen = Number.isFinite(y);
-    set(bead, { cx: x, cy: isSeen ? y : 0, visibility: isSeen ? "inherit" : "hidden" });
+    beads.forEach((bead, i) => {
+      const y = heightAt(there.x, there.line[i], x);
+      const isSeen = Number.isFinite(y);
+      set(bead, { cx: at, cy: isSeen ? y : 0, visibility: isSeen ? "inherit" : "hidden" });
+    });
   }
 
   /** Where a line passes over a place, in pixels. */
-  function heightAt(line, x) {
-    const { x: xs } = now.drawn;
+  function heightAt(xs, line, x) {
+    const known = xs.indexOf(x);
+    if (known >= 0) return plot.py(line[known]);
     const i = xs.findIndex((right) => right >= x);
-    if (i < 0) return NaN;
-    if (i === 0 || xs[i] === x) return plot.py(line[i]);
+    if (i < 1) return NaN;
     const [left, right] = [plot.px(xs[i - 1]), plot.px(xs[i])];
     return plot.py(line[i - 1]) + ((plot.px(x) - left) / (right - left)) * (plot.py(line[i]) - plot.py(line[i - 1]));
   }
@@ -220,10 +220,8 @@ function curves(read, hand) {
   // -------------------------------------------------------------------------------------------- reading
 
   function showHair() {
-    const x = at === null ? 0 : plot.px(now.x[at]);
-    const { top, bottom } = plot.box;
-    set(hair, { visibility: at === null ? "hidden" : "visible", x1: x, x2: x, y1: top, y2: bottom });
-    beads.forEach((bead, i) => placeBead(bead, x, at === null ? NaN : plot.py(now.line[i][at])));
+    set(hair, { visibility: at === null ? "hidden" : "visible" });
+    if (at !== null) placeUpright(hair, now.x[at], now);
   }
 
   function tell() {
