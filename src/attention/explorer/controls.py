@@ -58,13 +58,7 @@ class Control:
 
 
 def make_control(name: str, abbreviation: Any, default: Any) -> Control:
-    """Turn one of ``interact``'s abbreviations, or an ipywidget, into a control.
-
-    Args:
-        name: the argument it sets.
-        abbreviation: ``(min, max[, step])``, a list or dict of options, a bool, a str, or a widget.
-        default: the function's own default for the argument, where the control begins; ``inspect.Parameter.empty``
-            if it has none.
+    """Turn one of ``interact``'s abbreviations, or an ipywidget, into a control that begins at the default, if it can.
 
     Raises:
         TypeError: nothing a control can be made of.
