@@ -91,7 +91,7 @@ class Explorer:
     ):
         self._function = function
         self._offered = {control.name: control for control in controls}
-        self._controls = dict(self._offered)  # a text that was not offered takes the place of those that were
+        self._controls = self._offered  # until a text that was not offered takes the place of those that were
         self._headed = headed
         self._predict = predict
         self._printed = [self._whole(state) for state in printed]
@@ -141,9 +141,8 @@ class Explorer:
 
     def _compute(self, change: dict[str, Any]) -> None:
         """Compute all states anew for a text that none has; what goes wrong is shown, and the old figure stays."""
-        before = dict(self._controls)
-        texts = [name for name, control in before.items() if control.kind == "text"]
-        self._controls |= {name: self._with_text(name, change["new"][name]) for name in texts}
+        before = self._controls
+        self._controls = {name: _with_text(control, change["new"][name]) for name, control in self._offered.items()}
         self._widget.error = ""
         if self._controls == before:
             return
@@ -152,13 +151,6 @@ class Explorer:
         except Exception as error:
             self._controls = before
             self._widget.error = f"{type(error).__name__}: {error}"
-
-    def _with_text(self, name: str, text: Any) -> Control:
-        """The text control that holds this text: the present one, the one of the offered texts, or one of its own."""
-        for control in (self._controls[name], self._offered[name]):
-            if text in control.states:
-                return control
-        return replace(control, values=(text,), states=(text,), labels=(str(text),), initial=0)
 
     def _payload(self) -> dict[str, Any]:
         controls = list(self._controls.values())
@@ -210,6 +202,13 @@ class Explorer:
         controls = self._controls.values()
         said = [f"{each.name}={each.labels[each.initial]} of {len(each.labels)}" for each in controls]
         return f"Explorer({', '.join(said)})"
+
+
+def _with_text(control: Control, text: Any) -> Control:
+    """The control, or where it is one of texts and lacks this one, one that has it alone."""
+    if control.kind != "text" or text in control.states:
+        return control
+    return replace(control, values=(text,), states=(text,), labels=(text,), initial=0)
 
 
 def _check_handles(panels: list[Panel], controls: list[Control]) -> None:

@@ -50,9 +50,11 @@ function placeGrip(grip, [x, y]) {
 
 /** From a point to the places of the controls, in parts of a step, at which a grip lies nearest to it: one by one. */
 function placesOf(axes, state, place) {
+  const ways = {}; // of each axis, through the other's nearest state
   return (x, y) => {
     for (const [axis, count] of axes) {
-      const way = times(count, (i) => place(state.map(Math.round).with(axis, i)));
+      const from = state.map(Math.round).with(axis, 0);
+      const way = (ways[`${axis} ${from}`] ??= times(count, (i) => place(from.with(axis, i))));
       state = state.with(axis, nearestOnWay(way, x, y));
     }
     return state;
