@@ -65,10 +65,3 @@ def test_where_none_can_be_had_the_last_line_says_what_to_do(tmp_path):
     assert "This needs Chromium, and found none that starts" in run.stderr
     assert "Get one with " in run.stderr.splitlines()[-1]
     assert "CHROMIUM=/path/to/chromium" in run.stderr.splitlines()[-1]
-
-
-def test_of_one_that_is_named_and_does_not_start_that_is_said_and_no_other_is_got(tmp_path):
-    run = get(tmp_path, CHROMIUM="/nowhere/chromium")
-    assert run.returncode == 1
-    assert "none that starts: /nowhere/chromium\nCHROMIUM names it" in run.stderr
-    assert run.stdout == ""

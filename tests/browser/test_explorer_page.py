@@ -45,22 +45,6 @@ def test_numbers_are_rounded_as_python_rounds(show):
     ]
 
 
-def test_keyboard_moves_a_slider_to_its_ends(show):
-    page = weights_page(show)
-    slider, output = page.locator("input[type=range]"), page.locator("output")
-    slider.focus()
-    for key, value in (("ArrowRight", "1.1"), ("End", "4"), ("Home", "0.1")):
-        slider.press(key)
-        assert output.inner_text() == value == slider.get_attribute("aria-valuetext")
-        found = [
-            float(text) for text in page.locator("td[data-value]").evaluate_all("all => all.map(c => c.dataset.value)")
-        ]
-        expected = attention_weights(
-            torch.arange(8.0).reshape(4, 2).sin() / float(value), torch.arange(8.0).reshape(4, 2).cos()
-        )
-        torch.testing.assert_close(torch.tensor(found).reshape(4, 4), expected)
-
-
 def test_masked_is_drawn_unlike_a_zero(show):
     page = show(
         explore(
@@ -168,10 +152,3 @@ def test_text_waits_for_a_notebook(show):
     assert "running notebook" in page.locator(f"#{box.get_attribute('aria-describedby')}").inner_text()
     page.locator("input[type=range]").press("End")
     assert page.locator("td").get_attribute("data-value") == "15"
-
-
-def test_without_scripts_a_table_of_the_first_state(show):
-    page = weights_page(show, java_script_enabled=False)
-    assert page.locator("table.plain:visible td[data-value]").count() == 16
-    assert page.locator("thead, tr").first.inner_text().split()[:2] == TOKENS[:2]
-    assert page.locator("input").count() == 0

@@ -10,8 +10,7 @@ from pypdf import PdfReader
 
 from conftest import BOOK, PAGES
 from tools.chromium import has_chinese
-from tools.editions import edition, pdf
-from tools.editions.edition import site
+from tools.editions import pdf
 
 pytestmark = pytest.mark.xdist_group("pdf")
 
@@ -94,13 +93,6 @@ def test_formulas_answers_and_chinese_are_printed(book, marks, volume):
     assert not re.search(r"\\\(|\\\[|\\sqrt|\\frac|operatorname", text)
     solution = flat(article("book/03-scaling").select_one(".tag_solution pre").get_text())
     assert text.index(solution) > text.rindex("Answersandsolutions") > text.index(flat("What you can do now"))
-
-
-def test_it_says_what_it_is(book):
-    assert book.metadata.title == "Soft Lookup. Attention, from a dictionary to the Transformer"
-    cover = flat(book.pages[0].extract_text())
-    assert f"Edition{edition.version()}" in cover
-    assert site().removeprefix("https://") in cover
 
 
 def test_a_chapter_printed_by_its_reader_is_light_with_answers_and_without_drawing_code(visit, tmp_path):

@@ -97,21 +97,6 @@ STILL = """() => new Promise((done) => {
 OPEN_FOLDS = "document.querySelectorAll('details:has(a.state)').forEach((fold) => { fold.open = true; })"
 
 
-def test_a_link_does_not_move_a_reader_who_sees_its_figure(visit, origins):
-    page = visit(f"{origins['disk']}/book/02-scores.html").page
-    figure, link = page.locator("#turn"), page.locator("a.state[href^='#turn']").first
-    link.click()
-    page.evaluate(STILL)
-    top = figure.evaluate(PLACE)
-    page.evaluate("by => scrollBy({top: by, behavior: 'instant'})", top - 60)
-    before = link.evaluate(PLACE)
-    link.click()
-    page.evaluate(STILL)
-    assert link.evaluate(PLACE) == pytest.approx(before, abs=1)
-    assert page.locator(".al-back").count() == 0
-    assert figure.locator("input[type=range]").first.get_attribute("aria-valuetext") == "-45"
-
-
 LAPTOP = {"width": 1280, "height": 800}
 BOTH_SEEN = """(link) => [link, document.querySelector(link.hash.split('?')[0] + ' .panels')].every((part) => {
     const {top, bottom} = part.getBoundingClientRect();

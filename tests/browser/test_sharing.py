@@ -3,7 +3,6 @@
 import re
 from functools import lru_cache
 from urllib.parse import parse_qs, urlsplit
-from xml.etree import ElementTree
 
 import pytest
 import yaml
@@ -43,12 +42,6 @@ def test_page_can_be_shared(name):
     assert 40 <= len(said["og:description"]) <= 200
     assert "\\" not in said["og:description"]  # no formula's source
     assert (BOOK / said["og:image"].removeprefix(site() + "/")).stat().st_size < 100_000
-
-
-def test_the_sitemap_lists_every_page():
-    namespace = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
-    listed = [entry.text for entry in ElementTree.parse(BOOK / "sitemap.xml").iter(namespace + "loc")]
-    assert sorted(listed) == [f"{site()}/{name}" for name in PAGES]
 
 
 def test_the_page_for_none_leads_to_every_page_from_any_address():

@@ -19,14 +19,13 @@ from ipywidgets import (
     FloatLogSlider,
     FloatSlider,
     IntSlider,
-    IntText,
     SelectionSlider,
     Text,
     ToggleButtons,
 )
 from numpy.testing import assert_array_equal
 
-from attention.explorer import bars, choice, curves, explore, heatmap, tokens
+from attention.explorer import bars, choice, explore, heatmap, tokens
 from panel_examples import refused
 from payloads import unpack
 
@@ -71,7 +70,6 @@ def read(explorer, name, *state, panel=0):
         (Dropdown(options={"low": 0.1, "high": 2}), "select", [0.1, 2], ["low", "high"]),
         (Checkbox(value=True), "checkbox", [False, True], ["off", "on"]),
         (Text(value="a word"), "text", ["a word"], ["a word"]),
-        (IntText(value=3), "text", [3], ["3"]),
     ],
     ids=lambda value: value.replace(" ", "") if isinstance(value, str) else None,
 )
@@ -127,13 +125,10 @@ SAME = "ValueError: x has options that cannot be told apart"
     ("given", "said"),
     [
         ((2, 1), "ValueError: x=(2, 1) makes no control: value must be between min and max…"),
-        ((NAN, 1), "ValueError: x=(nan, 1) makes no control: …"),
         ((0, INF), "ValueError: x must be finite, found 0.0 to inf in steps of 0.1"),
-        ((0, 1, 0), "ValueError: x=(0, 1, 0) makes no control: step must be >= 0, not 0"),
         ((1,), "TypeError: x=(1,) makes no control; use (min, max[, step]), a list or dict of options, …"),
         (Dropdown(), "ValueError: x has no options"),
         ([1, 1.0], f"{SAME}: 1, 1.0"),
-        ({"a": "b", "b": torch.ones(2)}, f"{SAME}: a, b"),  # a label that is another's value
         (FloatSlider(step=None), "ValueError: x needs a step above 0, found None"),
         ((0, 1_000_000), "ValueError: x has 1,000,001 values: coarsen it"),
         (ipywidgets.IntRangeSlider(), "TypeError: x=IntRangeSlider() makes no control; use …"),
@@ -295,31 +290,11 @@ def test_truths_are_numbers_and_a_mask_broadcasts_to_the_values():
         ([[0.5], [-0.2]], [-0.5, 0.5]),
         ([[0.5], [NAN]], [0, 1]),
         ([[-INF], [2.0]], [0, 2]),
-        ([[], []], [0, 1]),
     ],
 )
 def test_heatmaps_and_bars_share_one_scale_over_all_states(values, limits):
     explorer = explore(lambda x: [bars(values[x]), heatmap([values[x]])], x=[0, 1])
     assert [read(explorer, "limits", 0, panel=panel) for panel in (0, 1)] == [limits, limits]
-
-
-@pytest.mark.parametrize(
-    ("lines", "points", "x_limits", "limits"),
-    [
-        ({"a": [0.0, 4.0], "b": [6.0, 10.0]}, {}, [1, 3], [-0.5, 10.5]),
-        ({"a": [0.0, 10.0]}, {"p": ([7.0], [20.0])}, [1, 7], [-1, 21]),
-        ({"a": [NAN, INF]}, {"p": ([2.0, 2.0], [0.0, 10.0])}, [1, 3], [-0.5, 10.5]),
-        ({"a": [2.0, 2.0]}, {}, [1, 3], [1.45, 2.55]),
-    ],
-)
-def test_curves_leave_a_twentieth_above_and_below(lines, points, x_limits, limits):
-    explorer = explore(lambda: curves([1.0, 3.0], lines, points=points))
-    assert read(explorer, "x_limits") == x_limits
-    assert read(explorer, "limits") == pytest.approx(limits)
-
-
-def masked(late):
-    return [bars([1]), heatmap([[1]], mask=[[True]] if late else None)]
 
 
 def either(late):
@@ -328,8 +303,6 @@ def either(late):
 
 ASK = choice("Is it larger?", ["yes", "no"], lambda panel: int(panel.numbers["values"][0] < 2))
 BAD_EXPLORERS = [
-    (lambda: explore(nothing, x=(1, 2), z=(1, 2)), "TypeError: nothing() got an unexpected keyword argument 'z'…"),
-    (lambda: explore(nothing), "TypeError: nothing() missing 1 required positional argument: 'x'…"),
     (
         lambda: explore(lambda a, b, c: bars([a]), a=(1, 40), b=(1, 300), c=False),
         "ValueError: a (40) × b (300) × c (2) make 24,000 states, more than 10,000: coarsen b",
@@ -339,17 +312,9 @@ BAD_EXPLORERS = [
         "ValueError: the explorer needs 856 kB, more than 300 kB: coarsen a",
     ),
     (
-        lambda: explore(lambda: heatmap(torch.rand(300, 300))),
-        "ValueError: the explorer needs 484 kB, more than 300 kB: draw fewer numbers",
-    ),
-    (
         lambda: explore(lambda n: bars(torch.ones(n)), n=(2, 5)),
         "ValueError: panel 1 (bars) must keep its shape: values is (2,) at first and (3,) at n=3; draw the largest and "
         "mask what is not there…",
-    ),
-    (
-        lambda: explore(masked, late=False),
-        "ValueError: panel 2 (heatmap) must keep its shape: mask is none at first and (1, 1) at late=True; …",
     ),
     (
         lambda: explore(either, late=False),
@@ -427,20 +392,6 @@ def test_without_scripts_a_heatmap_is_a_table_of_the_first_state():
     assert ["data-masked" in cell.attrs for cell in page.select("[data-value]")] == [False, False, True, *[False] * 3]
 
 
-@pytest.mark.parametrize(
-    ("count", "rows", "caption"),
-    [(3, ["0", "1", "2"], "Squares"), (101, [str(10 * i) for i in range(11)], "Squares (11 of 101 places)")],
-)
-def test_without_scripts_curves_are_a_table_of_a_few_places(count, rows, caption):
-    x = torch.arange(count).double()
-    lines = {"x²": x**2, "2x": 2 * x}
-    page, _ = page_of(explore(lambda: curves(x, lines, caption="Squares", axes=("x", "y"))))
-    assert texts(page, "caption") == [caption]
-    assert texts(page, "th[scope=col]") == ["x", "x²", "2x"]
-    assert texts(page, "th[scope=row]") == rows
-    assert list(map(float, texts(page, "td"))) == [number for row in map(int, rows) for number in (row**2, 2 * row)]
-
-
 def test_the_page_opens_in_the_present_state(explorer):
     explorer.state = {"temperature": 0.5, "causal": True, "norm": "l2"}
     page, data = page_of(explorer)
@@ -454,7 +405,7 @@ def test_the_page_opens_in_the_present_state(explorer):
 @pytest.fixture
 def inverse():
     """An explorer of a number that is typed, and of a slider."""
-    return explore(lambda n, factor: bars([factor / n]), n=IntText(value=2), factor=(1, 3))
+    return explore(lambda n, factor: bars([factor / int(n)]), n=Text(value="2"), factor=(1, 3))
 
 
 def test_moving_a_slider_computes_nothing():
@@ -465,10 +416,10 @@ def test_moving_a_slider_computes_nothing():
 
 
 def test_a_text_computes_every_state_anew_and_the_page_opens_with_it(inverse):
-    inverse.state = {"n": 4, "factor": 3}
+    inverse.state = {"n": "4", "factor": 3}
     assert [read(inverse, "values", 0, state) for state in range(3)] == [0.25, 0.5, 0.75]
     page, data = page_of(inverse)
-    assert [found["states"][found["initial"]] for found in data["controls"]] == [4, 3]
+    assert [found["states"][found["initial"]] for found in data["controls"]] == ["4", 3]
     assert values(page) == ["0.75"]
 
 
@@ -523,15 +474,3 @@ def test_states_for_paper_are_whole(given, states):
     shown = explore(picture, print=given, **CONTROLS)
     shown.state = {"temperature": 0.5}
     assert page_of(shown)[1]["print"] == states
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"temperature": 3.0}, "ValueError: temperature has no state 3.0; it has 0.5, 1.0, 4.0"),
-        ([{"heat": 1.0}], "ValueError: there is no control 'heat'; there is temperature, late"),
-        (["late"], "TypeError: print must be a dict, control → value, or a list of them, found 'late'"),
-    ],
-)
-def test_a_state_for_paper_that_there_is_not_is_refused(given, said):
-    refused(lambda: explore(picture, print=given, **CONTROLS), said)

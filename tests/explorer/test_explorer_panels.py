@@ -1,9 +1,8 @@
 """The kinds of panels in Python: their numbers, their words, their scales, and what bad input is told."""
 
-import numpy as np
 import pytest
 import torch
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 
 from attention import causal_mask
 from attention.explorer import Box, bars, choice, curves, diagram, explore, graph, heatmap, plane, sketch, tokens
@@ -71,13 +70,6 @@ def test_a_plane_s_limits_hold_every_state_the_origin_and_areas_but_not_lines():
     assert limits(areas={"far": [[0, 0], [1, 1], [19, 19]]})[1] > 19
 
 
-def test_the_limits_of_a_log_axis_lie_as_far_out_in_powers_as_those_of_a_linear_one_in_numbers():
-    x = [1.0, 10.0, 100.0]
-    for which in ("x_limits", "limits"):
-        logs = field(lambda: curves(x, {"y": x}, x_scale="log", y_scale="log"), which)
-        assert_allclose(np.log10(logs), field(lambda: curves([0, 1, 2], {"y": [0, 1, 2]}), which), atol=1e-12)
-
-
 @pytest.mark.parametrize(
     ("ends", "direct"), [((0.0, 0.5, 1.0), True), ((0.0, 0.501, 0.5), False), ((0.0, float("nan"), 1.0), False)]
 )
@@ -101,20 +93,6 @@ def test_a_list_in_the_list_is_a_group_with_one_scale():
 
 def test_powers_of_ten_in_a_caption_are_set():
     assert bars([1], caption="slope 2.5e-03, 1e+06 and pre-03").words["caption"] == "slope 2.5×10⁻³, 1×10⁶ and pre-03"
-
-
-def test_without_scripts_marks_joins_and_small_numbers_are_told():
-    explorer = explore(
-        lambda: [
-            curves([1, 2], {"y": [1, 2]}, points={"here": (1, 2)}, moments={"now": 2}, caption="Loss"),
-            plane({"q": [1, 2]}, points={"k": [2, 0]}, joins={("q", "k"): 0.25}, caption="Plane"),
-            heatmap([[4.5e-5, 0.25]], digits=None),
-        ]
-    )
-    page = explorer._repr_mimebundle_()["text/html"]
-    assert "<caption>Loss; now at 2, here at 1, 2</caption>" in page
-    assert "<caption>Plane; joined: q to k 0.25</caption>" in page
-    assert ">4.5e−05<" in page
 
 
 # ------------------------------------------------------------------------------------------------ handles and links
@@ -166,11 +144,10 @@ def test_a_choice_is_answered_by_the_figure():
 
 
 def drawn(x, line="bent", **words):
-    """The question how the line goes over x: bent, or flat, or it has no number."""
+    """The question how the line goes over x: bent, or flat."""
 
     def picture(power=1):
-        lines = {"bent": torch.tensor(x) ** power, "flat": torch.zeros(len(x)), "none": torch.full([len(x)], torch.nan)}
-        return curves(x, lines, **words)
+        return curves(x, {"bent": torch.tensor(x) ** power, "flat": torch.zeros(len(x))}, **words)
 
     about = sketch("How does it bend?", line, at={"power": 2})
     return explore(picture, predict=about, power=(1, 3)).widget.payload["predict"]
@@ -193,7 +170,6 @@ BAD = [
     # numbers, labels, masks, colours, limits
     (lambda: bars(torch.ones(2, 3)), "ValueError: values must be a list of numbers, (N,), found shape (2, 3)"),
     (lambda: bars(["one", "two"]), "TypeError: values must be numbers, found list: could not convert string to …"),
-    (lambda: heatmap([[1, 2], [3]]), "TypeError: values must be numbers, found list: …"),
     (lambda: bars(torch.ones(2) * 1j), "TypeError: values must be numbers, found Tensor: …"),
     (lambda: heatmap(SQUARE, columns="uv"), "ValueError: columns must be 3 labels, found 2: u, v"),
     (lambda: heatmap(SQUARE, column=3), "ValueError: column must lie between 0 and 2, found 3"),
@@ -207,19 +183,10 @@ BAD = [
     (lambda: tokens(SQUARE, WORDS, rows=3), "ValueError: rows must be one of 1, 2, found 3"),
     # curves
     (lambda: curves([0, 1], {"a": [0]}), "ValueError: lines['a'] must have one number for each x, found 1 and 2"),
-    (lambda: curves([0], [[0]]), "TypeError: lines must map names to numbers, one for each x, found list"),
     (lambda: curves([0], {}, points={"p": ([1, 2], [1])}), "ValueError: points['p'] must have as many x as y, …"),
     (lambda: curves([0], {"a": [0]}, colors={"b": "query"}), "ValueError: colors names 'b', which is not drawn; …"),
     (lambda: curves([0, 1], {}, x_scale="log"), "ValueError: x must be above 0 on a log axis, found 0"),
     (lambda: curves([1], {"b": [-2]}, y_scale="log"), "ValueError: lines['b'] must be above 0 on a log axis, found -2"),
-    (
-        lambda: curves([1], {}, moments={"now": 0}, x_scale="log"),
-        "ValueError: moments must be above 0 on a log axis, …",
-    ),
-    (
-        lambda: curves([1], {}, limits=(0, 1), y_scale="log"),
-        "ValueError: limits must be above 0 on a log axis, found 0",
-    ),
     (lambda: curves([1], {}, y_scale="root"), "ValueError: y_scale must be one of linear, log, found 'root'"),
     # plane
     (lambda: plane({"v": [1, 2, 3]}), "ValueError: 'v' must have two numbers, x and y, found shape (3,)"),
@@ -228,14 +195,11 @@ BAD = [
     # diagram, graph
     (lambda: diagram([["a"], ["a"]]), "ValueError: rows name the box 'a' twice"),
     (lambda: diagram([["a"]], [("a", "b")]), "ValueError: there is no box 'b' in rows; there are a"),
-    (lambda: diagram([["a", "b"]], lit=[("a", "b")]), "ValueError: lit names the arrow ('a', 'b'), which there is not"),
     (lambda: molecules(places=PLACES[1:]), "ValueError: places must be x and y of 4 nodes, (4, 2), found shape (3, 2)"),
     (lambda: molecules(edges=[(0, 4)]), "ValueError: a node of edges must lie between 0 and 3, found 4"),
-    (lambda: molecules(queries=[4]), "ValueError: a node of queries must lie between 0 and 3, found 4"),
     (lambda: molecules(SQUARE[:1]), "ValueError: weights must be at least (2, 2), found shape (1, 3)"),
     # handles and controls
     (lambda: bars([1], ["a"], handle=("b", "t")), "ValueError: handle names 'b', which is not a bar; there are a"),
-    (lambda: plane(V, handle=("v", [])), "ValueError: handle 'v' must move one or two controls, found 0"),
     (
         lambda: explore(lambda t: plane(V, handle=("v", "u")), t=(1, 3)),
         "ValueError: the handle 'v' moves the control 'u'; there is t",
@@ -248,17 +212,10 @@ BAD = [
     (lambda: asked(choice("Who?", WORDS, lambda _: "cat")), "ValueError: predict has the answer 'cat' in every state…"),
     (lambda: choice("Who?", WORDS, "cat"), "TypeError: answer must be a function of the panel, found str"),
     (lambda: choice("Who?", ["cat"], largest), "ValueError: options must be two or more, all different, found cat"),
-    (lambda: choice("Who?", WORDS, largest, because="as"), "ValueError: because must be a whole sentence, found 'as'"),
     (lambda: asked(choice("Who?", WORDS, largest, panel=1)), "ValueError: predict is about panel 1; there are 1, …"),
-    (
-        lambda: asked(choice("?", WORDS, largest, at={"temperature": 3.0})),
-        "ValueError: temperature has no state 3.0; …",
-    ),
     (lambda: asked(sketch("How?", "bent")), "ValueError: predict asks for a sketch, which nobody can draw in bars"),
     (lambda: asked("Who?"), "TypeError: predict must be a choice or a sketch, found str"),
-    (lambda: drawn([0.0, 1.0], "bend"), "ValueError: predict is about the line 'bend'; there is bent, flat, none"),
-    (lambda: drawn([0.0, 1.0], "none"), "ValueError: predict is about the line 'none', which has no finite number"),
-    (lambda: drawn([0.0, 2.0, 1.0]), "ValueError: predict asks for a sketch: the x of its curves must …, and rise"),
+    (lambda: drawn([0.0, 1.0], "bend"), "ValueError: predict is about the line 'bend'; there is bent, flat"),
 ]
 
 

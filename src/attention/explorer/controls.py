@@ -1,7 +1,7 @@
 """Controls: what ``interact`` takes, as a finite list of values, or a text that only a kernel can read."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -33,7 +33,6 @@ class Control:
     labels: tuple[str, ...]
     initial: int = 0
     range: tuple[float, float, float] | None = None
-    convert: Callable[[Any], Any] | None = None
     look: str = ""
 
     def position(self, state: Any) -> int:
@@ -46,14 +45,8 @@ class Control:
         raise ValueError(f"{self.name} has no state {state!r}; it has {shown}")
 
     def read(self, state: Any) -> Any:
-        """A state as the control has it: its own number for a nearby one, and a number for one typed as a text."""
-        if self.kind != "text":
-            return self.states[self.position(state)]
-        try:
-            typed = self.convert(state)
-        except (TypeError, ValueError):
-            return state
-        return typed if _plain(typed) else state
+        """A state as the control has it: its own number for a nearby one; any text of a text box."""
+        return str(state) if self.kind == "text" else self.states[self.position(state)]
 
     def payload(self) -> dict[str, Any]:
         """The control as the front end reads it."""
@@ -65,13 +58,7 @@ class Control:
 
 
 def make_control(name: str, abbreviation: Any, default: Any) -> Control:
-    """Turn one of ``interact``'s abbreviations, or an ipywidget, into a control.
-
-    Args:
-        name: the argument it sets.
-        abbreviation: ``(min, max[, step])``, a list or dict of options, a bool, a str, or a widget.
-        default: the function's own default for the argument, where the control begins; ``inspect.Parameter.empty``
-            if it has none.
+    """Turn one of ``interact``'s abbreviations, or an ipywidget, into a control that begins at the default, if it can.
 
     Raises:
         TypeError: nothing a control can be made of.
@@ -94,21 +81,16 @@ def make_control(name: str, abbreviation: Any, default: Any) -> Control:
 
 def _from_widget(name: str, widget: ipywidgets.Widget) -> Control:
     label = getattr(widget, "description", "") or name.replace("_", " ")
-    if isinstance(widget, (ipywidgets.IntSlider, ipywidgets.FloatSlider)):
+    if isinstance(widget, (ipywidgets.IntSlider, ipywidgets.FloatSlider, ipywidgets.FloatLogSlider)):
         return _slider(name, label, widget)
-    if isinstance(widget, ipywidgets.FloatLogSlider):
-        return _log_slider(name, label, widget)
-    if isinstance(widget, ipywidgets.Combobox):
-        offered = widget.options if widget.value in widget.options else (widget.value, *widget.options)
-        texts = tuple(dict.fromkeys(offered))
-        return Control(name, label, "text", texts, texts, texts, texts.index(widget.value), convert=str)
+    if isinstance(widget, ipywidgets.Text):
+        offered = getattr(widget, "options", ())
+        texts = tuple(dict.fromkeys(offered if widget.value in offered else (widget.value, *offered)))
+        return Control(name, label, "text", texts, texts, texts, texts.index(widget.value))
     if isinstance(widget, _Selection):
         return _selection(name, label, widget)
-    if isinstance(widget, (ipywidgets.Checkbox, ipywidgets.ToggleButton)):
+    if isinstance(widget, ipywidgets.Checkbox):
         return Control(name, label, "checkbox", (False, True), (False, True), ("off", "on"), int(widget.value))
-    if isinstance(getattr(widget, "value", None), (str, int, float)) and isinstance(widget, ipywidgets.ValueWidget):
-        value = widget.value
-        return Control(name, label, "text", (value,), (value,), (str(value),), convert=type(value))
     raise TypeError(f"{name}={type(widget).__name__}() makes no control; use {SUPPORTED}")
 
 
@@ -124,20 +106,18 @@ def _steps(name: str, low: float, high: float, step: float | None) -> list[float
     return [float(f"{Decimal(str(low)) + index * Decimal(str(step)):.12g}") for index in range(count)]
 
 
-def _slider(name: str, label: str, slider: ipywidgets.IntSlider | ipywidgets.FloatSlider) -> Control:
+def _slider(name: str, label: str, slider: ipywidgets.Widget) -> Control:
+    """A slider over numbers; the states of a logarithmic one are numbered on the page."""
     values = _steps(name, slider.min, slider.max, slider.step)
+    bounds, digits = (slider.min, values[-1], slider.step), 6
     if isinstance(slider, ipywidgets.IntSlider):
         values = [int(value) for value in values]
-    labels = tuple(f"{value:.6g}" if isinstance(value, float) else str(value) for value in values)
-    bounds = (slider.min, values[-1], slider.step)
-    return Control(name, label, "range", tuple(values), tuple(values), labels, _nearest(values, slider.value), bounds)
-
-
-def _log_slider(name: str, label: str, slider: ipywidgets.FloatLogSlider) -> Control:
-    values = [slider.base**exponent for exponent in _steps(name, slider.min, slider.max, slider.step)]
-    labels = tuple(f"{value:.3g}" for value in values)
-    bounds = (0, len(values) - 1, 1)
-    return Control(name, label, "range", tuple(values), tuple(values), labels, _nearest(values, slider.value), bounds)
+    if isinstance(slider, ipywidgets.FloatLogSlider):
+        values = [slider.base**exponent for exponent in values]
+        bounds, digits = (0, len(values) - 1, 1), 3
+    labels = tuple(f"{value:.{digits}g}" if isinstance(value, float) else str(value) for value in values)
+    nearest = min(range(len(values)), key=lambda index: abs(values[index] - slider.value))
+    return Control(name, label, "range", tuple(values), tuple(values), labels, nearest, bounds)
 
 
 def _options(name: str, options: list | dict, default: Any) -> Control:
@@ -188,7 +168,3 @@ def _gap(known: Any, state: Any) -> float:
     if _kind(known) is _kind(state) is float:
         return abs(known - state) / max(abs(state), 1e-3)
     return 0.0 if _kind(known) is _kind(state) and known == state else math.inf
-
-
-def _nearest(values: list[float], wanted: float) -> int:
-    return min(range(len(values)), key=lambda index: abs(values[index] - wanted))

@@ -91,7 +91,7 @@ class Explorer:
     ):
         self._function = function
         self._offered = {control.name: control for control in controls}
-        self._controls = dict(self._offered)  # a text that was not offered takes the place of those that were
+        self._controls = self._offered  # until a text that was not offered takes the place of those that were
         self._headed = headed
         self._predict = predict
         self._printed = [self._whole(state) for state in printed]
@@ -141,9 +141,8 @@ class Explorer:
 
     def _compute(self, change: dict[str, Any]) -> None:
         """Compute all states anew for a text that none has; what goes wrong is shown, and the old figure stays."""
-        before = dict(self._controls)
-        texts = [name for name, control in before.items() if control.kind == "text"]
-        self._controls |= {name: self._with_text(name, change["new"][name]) for name in texts}
+        before = self._controls
+        self._controls = {name: _with_text(control, change["new"][name]) for name, control in self._offered.items()}
         self._widget.error = ""
         if self._controls == before:
             return
@@ -153,16 +152,9 @@ class Explorer:
             self._controls = before
             self._widget.error = f"{type(error).__name__}: {error}"
 
-    def _with_text(self, name: str, text: Any) -> Control:
-        """The text control that holds this text: the present one, the one of the offered texts, or one of its own."""
-        for control in (self._controls[name], self._offered[name]):
-            if text in control.states:
-                return control
-        return replace(control, values=(text,), states=(text,), labels=(str(text),), initial=0)
-
     def _payload(self) -> dict[str, Any]:
         controls = list(self._controls.values())
-        states = compute(self._converted, controls)
+        states = compute(self._function, controls)
         _check_handles(states[0], controls)
         printed = {"print": self._printed} if self._printed and self._controls == self._offered else {}
         packed = pack(states, controls)
@@ -173,13 +165,6 @@ class Explorer:
             **self._question(states, packed["panels"]),
             **printed,
         }
-
-    def _converted(self, **values: Any) -> Any:
-        """What the function returns, with a text turned into what its box holds."""
-        for name, control in self._controls.items():
-            if control.kind == "text":
-                values[name] = control.convert(values[name])
-        return self._function(**values)
 
     def _question(self, states: list[list[Panel]], packed: list[dict[str, Any]]) -> dict[str, Any]:
         """The prediction as the front end reads it, if there is one."""
@@ -197,10 +182,9 @@ class Explorer:
 
     def _page(self) -> str:
         """The static form, which opens in the present state."""
-        places = {name: self._place(control) for name, control in self._controls.items()}
-        controls = [replace(control, initial=places[name]).payload() for name, control in self._controls.items()]
-        values = {name: control.values[places[name]] for name, control in self._controls.items()}
-        return page(self._widget.payload | {"controls": controls}, as_panels(self._converted(**values)))
+        controls = [replace(control, initial=self._place(control)) for control in self._controls.values()]
+        panels = as_panels(self._function(**{control.name: control.values[control.initial] for control in controls}))
+        return page(self._widget.payload | {"controls": [control.payload() for control in controls]}, panels)
 
     def _place(self, control: Control) -> int:
         """Where a control stands; a text that could not be computed has no place, and the old figure stays."""
@@ -218,6 +202,13 @@ class Explorer:
         controls = self._controls.values()
         said = [f"{each.name}={each.labels[each.initial]} of {len(each.labels)}" for each in controls]
         return f"Explorer({', '.join(said)})"
+
+
+def _with_text(control: Control, text: Any) -> Control:
+    """The control, or where it is one of texts and lacks this one, one that has it alone."""
+    if control.kind != "text" or text in control.states:
+        return control
+    return replace(control, values=(text,), states=(text,), labels=(text,), initial=0)
 
 
 def _check_handles(panels: list[Panel], controls: list[Control]) -> None:

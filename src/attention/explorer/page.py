@@ -8,15 +8,7 @@ from attention.explorer.panels import Panel
 
 
 def page(payload: dict[str, Any], panels: list[Panel]) -> str:
-    """The static form of an explorer.
-
-    Args:
-        payload: what the front end draws.
-        panels: the panels of the first state, for a reader without scripts.
-
-    Returns:
-        HTML that needs no kernel and no network; without the front end it shows tables.
-    """
+    """The static form of an explorer: what the front end draws, and for a reader without scripts panels as tables."""
     data = json.dumps(payload, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     head = [f'<p class="head">{escape(payload["title"])}</p>'] if payload.get("title") else []
     plain = "\n".join([*head, *_question(payload), *(panel.plain() for panel in panels)])

@@ -26,10 +26,6 @@ class Prediction:
     line: str = ""  # that is to be drawn
     before: dict[str, Any] | None = None
 
-    def __post_init__(self):
-        if self.because and not self.because.endswith((".", "!", "?")):
-            raise ValueError(f"because must be a whole sentence, found {self.because!r}")
-
     def payload(self, panel: Panel, state: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
         """The question as the front end reads it, with the answer of its panel in ``state``, packed in ``fields``."""
         answer = self.answer(panel)
@@ -62,7 +58,7 @@ def choice(
 
     Raises:
         TypeError: an answer that is not a function.
-        ValueError: fewer than two options, or two that are the same; a reason that is not a sentence.
+        ValueError: fewer than two options, or two that are the same.
     """
     options = tuple(map(str, options))
     if len(set(options)) < max(len(options), 2):
@@ -94,9 +90,6 @@ def sketch(
         because: as :func:`choice`'s.
         panel: the number of the curves that it is about, from 0.
         at: the state that the question is about; where the explorer begins when not given.
-
-    Raises:
-        ValueError: a reason that is not a sentence.
     """
 
     def heights(shown: Panel) -> list[float | None]:
@@ -127,20 +120,13 @@ def check_prediction(prediction: Prediction, states: list[list[Panel]]) -> None:
     if kind not in ("option", *panel.guesses):
         raise ValueError(f"predict asks for a {kind}, which nobody can draw in {panel.kind}")
     if kind == "sketch":
-        _check_line(prediction.line, panel)
+        if prediction.line not in panel.words["names"]:
+            known = ", ".join(panel.words["names"]) or "none"
+            raise ValueError(f"predict is about the line {prediction.line!r}; there is {known}")
         return  # a line may stand still: it is hidden, whatever the controls
     answers = [prediction.answer(panels[prediction.panel]) for panels in states]
     if all(answer == answers[0] for answer in answers):
         raise ValueError(f"predict has the answer {answers[0]!r} in every state: it must depend on a control")
-
-
-def _check_line(name: str, panel: Panel) -> None:
-    if name not in panel.words["names"]:
-        raise ValueError(f"predict is about the line {name!r}; there is {', '.join(panel.words['names']) or 'none'}")
-    if not np.isfinite(panel.numbers[f"line_{panel.words['names'].index(name)}"]).any():
-        raise ValueError(f"predict is about the line {name!r}, which has no finite number")
-    if len(panel.numbers["x"]) < 2 or not (np.diff(panel.numbers["x"]) > 0).all():
-        raise ValueError("predict asks for a sketch: the x of its curves must be two or more, and rise")
 
 
 def _places(panel: Panel) -> np.ndarray:

@@ -21,19 +21,11 @@ MANY = 20_000  # numbers of a field, of which a panel may say that three digits 
 
 
 def compute(function: Callable, controls: Sequence[Control]) -> list[list[Panel]]:
-    """Call the function in every state of the controls.
-
-    Args:
-        function: from the controls' values, by name, to a panel or a list of panels.
-        controls: the controls; the last one changes fastest.
-
-    Returns:
-        the panels of each state.
+    """The panels of every state of the controls, of which the last one changes fastest.
 
     Raises:
         ValueError: too many states, with the control to coarsen; panels that change their kind, number or shape from
             state to state; labels that repeat on an axis which panels share.
-        TypeError: the function returns something else.
     """
     states = math.prod(len(control.values) for control in controls)
     if states > MOST_STATES:
@@ -57,11 +49,7 @@ def compute(function: Callable, controls: Sequence[Control]) -> list[list[Panel]
 
 
 def pack(states: list[list[Panel]], controls: Sequence[Control]) -> dict[str, Any]:
-    """The panels of every state as the front end reads them, and where a control is idle.
-
-    Raises:
-        ValueError: too much data, with the control to coarsen.
-    """
+    """The panels of every state as the front end reads them, and where a control is idle; raise for too much data."""
     columns = [[panels[index] for panels in states] for index in range(len(states[0]))]
     packed = [_pack_panel(panels, _sharing(panels, columns), controls) for panels in columns]
     _check_size(packed, controls)
@@ -70,11 +58,7 @@ def pack(states: list[list[Panel]], controls: Sequence[Control]) -> dict[str, An
 
 
 def as_panels(returned: Any) -> list[Panel]:
-    """The panels that an explorer's function returned: one, or a list, in which a list is a group of small multiples.
-
-    Raises:
-        TypeError: anything else.
-    """
+    """The panels that a function returned: one, or a list, in which a list is a group of small multiples."""
     panels: list[Panel] = []
     for group, part in enumerate(returned if isinstance(returned, (list, tuple)) else [returned]):
         multiples = isinstance(part, (list, tuple))
@@ -181,10 +165,7 @@ def _numbered(keys: list, controls: Sequence[Control]) -> np.ndarray:
 
 @np.errstate(over="ignore", under="ignore")
 def encode(array: np.ndarray, coarse: bool = False) -> str:
-    """An array as the name of its type and base64: ``f4`` for numbers, ``u1`` for truths.
-
-    Numbers are ``f8`` where float32 would lose a magnitude, and many that may be coarse are ``f2``: three digits.
-    """
+    """The name of its type and base64: ``f8`` where float32 loses a magnitude, ``f2`` of many that may be coarse."""
     if array.dtype == bool:
         name = "u1"
     else:

@@ -36,17 +36,15 @@ function render({ model, el }) {
   const explorer = build(el, model.get("payload"), model.get("state"), commit);
   // JupyterLab takes the arrow keys for itself unless the element that has the focus says no.
   listen(el, "focusin", (event) => (event.target.dataset.lmSuppressShortcuts = "true"));
-  const onState = () => explorer.setState(model.get("state"));
-  const onPayload = () => explorer.setPanels(model.get("payload"));
-  const onError = () => explorer.setError(model.get("error"));
-  model.on("change:state", onState);
-  model.on("change:payload", onPayload);
-  model.on("change:error", onError);
-  onError();
+  const heard = {
+    "change:state": () => explorer.setState(model.get("state")),
+    "change:payload": () => explorer.setPanels(model.get("payload")),
+    "change:error": () => explorer.setError(model.get("error")),
+  };
+  Object.entries(heard).forEach(([change, hear]) => model.on(change, hear));
+  heard["change:error"]();
   return () => {
-    model.off("change:state", onState);
-    model.off("change:payload", onPayload);
-    model.off("change:error", onError);
+    Object.entries(heard).forEach(([change, hear]) => model.off(change, hear));
     explorer.stop();
   };
 }

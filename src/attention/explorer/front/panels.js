@@ -55,11 +55,6 @@ function makePanels(store, readout, { isVeiled, act, follow, drop, scale }) {
     },
     /** How much larger the figure is drawn than on the page, while it is presented. */
     scale,
-    /** How wide and how high a picture is drawn: as high as usual, or as the screen leaves room. */
-    room(stage, wide, usual) {
-      const width = wide / scale();
-      return [width, scale() === 1 ? usual(width) : stage.clientHeight / scale()];
-    },
     follow,
     endDrag: drop,
   };
@@ -72,11 +67,34 @@ function makePanels(store, readout, { isVeiled, act, follow, drop, scale }) {
       all.forEach((other) => other !== panel && other.highlight?.(lit));
     };
     const stops = [];
-    const built = panelKinds[data.kind](read, { ...hand, highlight, onStop: (stop) => stops.push(stop) });
+    let wide = 480; // pixels, until it is known
+    const own = {
+      highlight,
+      onStop: (stop) => stops.push(stop),
+      /** Let a pointer read what lies there. @returns {() => void} forgets what it has read */
+      reads(element, readAt, forget) {
+        const leave = () => {
+          forget();
+          hand.hideReadout();
+        };
+        stops.push(readByPointer(element, readAt, leave));
+        return leave;
+      },
+      /** How wide the panel is, in the pixels of its picture. */
+      width: () => wide / scale(),
+      /** How wide and how high a picture is drawn: as high as usual, or as the screen leaves room. */
+      room: (stage, usual) => [own.width(), scale() === 1 ? usual(wide) : stage.clientHeight / scale()],
+    };
+    const built = panelKinds[data.kind](read, { ...hand, ...own });
     const varies = Object.keys(data.fields).filter((name) => data.fields[name].items && read.moves(name));
     const attributes = { class: `panel panel-${data.kind}`, "data-varies": varies.join(" ") };
     const element = make("div", attributes, built.element);
-    if (built.lay) stops.push(watchWidth(element, built.lay));
+    const resize = ([{ contentRect }]) => {
+      if (!contentRect.width) return; // it is out of sight
+      wide = Math.round(contentRect.width);
+      built.lay();
+    };
+    if (built.lay) stops.push(watchSize(element, resize));
     const panel = { ...built, kind: data.kind, element, stop: () => stops.forEach((stop) => stop()) };
     return panel;
   }
@@ -125,13 +143,7 @@ function arranged(data, panels) {
     }
     const isBeside = key === "beside";
     const cell = isBeside ? make("div", { class: "column" }, ...elements) : first.element;
-    setStyle(cell, "--width", String(isBeside ? 11 : widthOf(first)));
+    setStyle(cell, "--width", isBeside ? 11 : (first.width ?? 16));
     return cell;
   });
-}
-
-/** The width that a panel asks for, in rem. */
-function widthOf({ wide, columns, slim }) {
-  if (wide || columns > 9) return 99;
-  return columns ? Math.max(4.5 + 2 * columns, 13) : slim ? 13 : 16;
 }

@@ -29,7 +29,7 @@ function makePlayer(label, last, { index, moved }) {
 
 /** Play a slider once, when the figure first comes to the middle of the screen, unless a hand is there before. */
 function playWhenSeen(el, control) {
-  const play = ([{ isIntersecting }]) => {
+  const play = (/** @type {any[]} */ [{ isIntersecting }]) => {
     if (!isIntersecting) return;
     stop();
     control.start();

@@ -38,6 +38,7 @@ function makePresentation(el, acts) {
 /** The parts of the page that are shown, in their order. @returns {any[]} */
 function slideParts() {
   const isSaid = (part) => !part.closest(UNSAID) && (part.tagName !== "STRONG" || SENTENCE.test(part.textContent));
+  /** @type {any[]} */
   const parts = [...document.querySelectorAll(`${SAID}, .attention-explorer`)];
   return parts.filter((part) => part.slide ?? (part.matches(SAID) && isSaid(part)));
 }
@@ -153,7 +154,7 @@ function onKey(event) {
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   const isTyped = target.matches?.('input[type="text"], textarea');
   if (!shown) {
-    const el = document.querySelector(".attention-explorer:is(:hover, :focus-within)");
+    const el = /** @type {any} */ (document.querySelector(".attention-explorer:is(:hover, :focus-within)"));
     return key === "p" && !isTyped && el?.slide && begin(el.slide);
   }
   const isTaken = { p: isTyped, " ": target.matches?.("button, input, select, a") }[key];

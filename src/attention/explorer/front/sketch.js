@@ -40,24 +40,7 @@ function guessSketch(spec, panel) {
     return { stage, svg, name, draw, remove };
   }
 
-  /** The number at a height of the plot, whatever its scale. */
-  function numberAt(y) {
-    const { py } = panel().plot();
-    let [below, above] = [low, high];
-    for (let i = 0; i < 50; i++) {
-      const middle = (below + above) / 2;
-      if (py(middle) > y) below = middle;
-      else above = middle;
-    }
-    return within(below);
-  }
-
-  /** From keys and from screen readers; a drawing knows no `inert`. */
-  function hide(element, hidden) {
-    element.toggleAttribute("inert", hidden);
-    if (hidden) element.setAttribute("aria-hidden", "true");
-    else element.removeAttribute("aria-hidden");
-  }
+  const numberAt = (y) => within(panel().plot().numberAt(y));
 
   /** All heights, where some are drawn: straight between them, level beyond. @param {number[]} drawn with gaps */
   function filled(drawn) {
@@ -80,8 +63,8 @@ function guessSketch(spec, panel) {
     panel().element.append(commit);
     const canvas = layer(() => heights, "draw the line here");
     const sliders = supports.map(slider);
-    const hidden = [...canvas.stage.children].filter((each) => each !== canvas.svg);
-    hidden.forEach((each) => hide(each, true));
+    const hidden = [...canvas.stage.children].filter((each) => each !== canvas.svg); // a drawing knows no `inert`
+    hidden.forEach((each) => set(each, { inert: "", "aria-hidden": true }));
     canvas.stage.append(...sliders);
 
     function changed() {
@@ -123,21 +106,17 @@ function guessSketch(spec, panel) {
 
     // ------------------------------------------------------------------------------------------ keys
 
-    /** A native slider, upright, for one point of the line; it draws its neighbours along. */
+    /** A native slider, upright, for one point of the line, which then leads straight to the next ones. */
     function slider(at, k) {
       const label = `${spec.line} at ${spec.axis} = ${told(spec.x[at])}`;
       const input = make("input", { type: "range", class: "support", min: 0, max: 100, "aria-label": label });
       input.ariaOrientation = "vertical";
       listen(input, "input", () => {
         const { box } = panel().plot();
-        const height = numberAt(box.bottom - (Number(input.value) / 100) * (box.bottom - box.top));
         const [left, right] = [supports[k - 1] ?? at, supports[k + 1] ?? at];
-        const change = heights.length ? height - heights[at] : 0;
-        for (let i = left; i <= right; i++) {
-          const pull = i < at ? (i - left) / (at - left) : i > at ? (right - i) / (right - at) : 1;
-          if (heights.length) drawn[i] = within(heights[i] + pull * change);
-        }
-        drawn[at] = height;
+        for (let i = left; i <= right; i++) delete drawn[i];
+        if (heights.length) [drawn[left], drawn[right]] = [heights[left], heights[right]];
+        drawn[at] = numberAt(box.bottom - (Number(input.value) / 100) * (box.bottom - box.top));
         changed();
       });
       return input;
@@ -160,7 +139,7 @@ function guessSketch(spec, panel) {
 
     const stop = () => {
       [canvas, commit, ...sliders].forEach((each) => each.remove());
-      hidden.forEach((each) => hide(each, false));
+      hidden.forEach((each) => ["inert", "aria-hidden"].forEach((name) => each.removeAttribute(name)));
     };
     return { parts: ["Draw the line from left to right."], stop };
   }

@@ -103,15 +103,13 @@ def colors(names: Sequence[str], given: dict[str, str] | None) -> list[str]:
 
 
 def handles(given: Handle | Sequence[Handle] | None, names: Iterable[str], kind: str) -> list[dict[str, Any]]:
-    """What can be taken by hand, and the one or two controls that each moves; raise where a panel has no such name."""
+    """What can be taken by hand, and the controls that each moves; raise where a panel has no such name."""
     pairs = [] if given is None else [given] if isinstance(given[0], str) else list(given)
     names, found = list(names), []
     for name, controls in pairs:
         controls = [controls] if isinstance(controls, str) else list(controls)
         if name not in names:
             raise ValueError(f"handle names {name!r}, which is not a {kind}; there are {', '.join(names) or 'none'}")
-        if not 1 <= len(controls) <= 2:
-            raise ValueError(f"handle {name!r} must move one or two controls, found {len(controls)}")
         found.append({"name": str(name), "controls": controls})
     return found
 

@@ -49,6 +49,10 @@ const textAt = (x, y, anchor, words) => make("text", { x, y, "text-anchor": anch
 /** Whether the number of this index is not to be seen. @param {{mask?: Uint8Array}} now */
 const isMasked = ({ mask }, index) => Boolean(mask && !mask[index]);
 
+/** What is told of a number, at length or in short. */
+const toldAt = (now, index) => (isMasked(now, index) ? "masked" : told(now.values[index]));
+const briefAt = (now, index) => (isMasked(now, index) ? "masked" : brief(now.values[index], now.digits));
+
 /** Give it the focus, and the page stays where it is. */
 const focusOn = (element) => element.focus({ preventScroll: true });
 
@@ -136,14 +140,7 @@ function luminance(color) {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
-/**
- * Watch an element's width, and call with it at once when it changes: to ask for it costs a layout of the whole page.
- * @param {Element} element @param {(width: number) => void} call @returns {() => void} stops it
- */
-const watchWidth = (element, call) =>
-  watchSize(element, ([{ contentRect }]) => contentRect.width && call(Math.round(contentRect.width)));
-
-/** The same of its whole size. @param {Element} element @param {(changes: any) => void} call */
+/** Call when its size changes: to ask for it costs a layout of the whole page. @param {(changes: any) => void} call */
 function watchSize(element, call) {
   const resized = new ResizeObserver(call);
   resized.observe(element);

@@ -48,21 +48,20 @@ function placeGrip(grip, [x, y]) {
   set(grip, { visibility: isSeen ? "visible" : "hidden", cx: isSeen ? x : 0, cy: isSeen ? y : 0 });
 }
 
-/** From a point to the places of the controls, in parts of a step, at which a grip lies nearest to it. */
+/** From a point to the places of the controls, in parts of a step, at which a grip lies nearest to it: one by one. */
 function placesOf(axes, state, place) {
-  const along = ([axis, count], from) => times(count, (i) => from.with(axis, i));
-  if (axes.length === 1) {
-    const way = along(axes[0], state).map(place);
-    return (x, y) => state.with(axes[0][0], nearestOnWay(way, x, y).at);
-  }
-  const net = along(axes[0], state).map((row) => along(axes[1], row).map(place));
+  const ways = {}; // of each axis, through the other's nearest state
   return (x, y) => {
-    const [first, second] = nearestInNet(net, x, y);
-    return state.with(axes[0][0], first).with(axes[1][0], second);
+    for (const [axis, count] of axes) {
+      const from = state.map(Math.round).with(axis, 0);
+      const way = (ways[`${axis} ${from}`] ??= times(count, (i) => place(from.with(axis, i))));
+      state = state.with(axis, nearestOnWay(way, x, y));
+    }
+    return state;
   };
 }
 
-/** The nearest point of a way of straight pieces: where it lies on the way, and how far off. */
+/** Where on a way of straight pieces a point's nearest place lies. */
 function nearestOnWay(way, x, y) {
   let best = { at: 0, gap: Infinity };
   way.forEach(([x0, y0], i) => {
@@ -72,18 +71,7 @@ function nearestOnWay(way, x, y) {
     const gap = Math.hypot(x0 + part * (x1 - x0) - x, y0 + part * (y1 - y0) - y);
     if (gap < best.gap) best = { at: i + part, gap };
   });
-  return best;
-}
-
-/** The nearest point of a net: on the rows through it and on the columns, then between them. */
-function nearestInNet(net, x, y) {
-  const rows = net.map((row) => nearestOnWay(row, x, y));
-  const first = rows.reduce((best, row, i) => (row.gap < rows[best].gap ? i : best), 0);
-  const second = rows[first].at;
-  const low = Math.floor(second);
-  const between = ([x0, y0], [x1, y1]) => [x0 + (second - low) * (x1 - x0), y0 + (second - low) * (y1 - y0)];
-  const column = net.map((row) => between(row[low], row[low + 1] ?? row[low]));
-  return [nearestOnWay(column, x, y).at, second];
+  return best.at;
 }
 
 /** A line that says what can be taken by hand. @param {string} what of it @param {{name: string}[]} handles */

@@ -5,11 +5,15 @@
 const along = (value, [low, high], scale) =>
   scale === "log" ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low || 1);
 
-/** Where numbers lie in a plot: the two maps from numbers to pixels of its box. */
+/** Where numbers lie in a plot: the two maps from numbers to pixels of its box, and the way back from a height. */
 function scales(xLimits, limits, box, xScale = "linear", yScale = "linear") {
   const px = (x) => box.left + along(x, xLimits, xScale) * (box.right - box.left);
   const py = (y) => box.bottom - along(y, limits, yScale) * (box.bottom - box.top);
-  return { px, py };
+  const numberAt = (y) => {
+    const part = (box.bottom - y) / (box.bottom - box.top);
+    return yScale === "log" ? limits[0] * (limits[1] / limits[0]) ** part : limits[0] + part * (limits[1] - limits[0]);
+  };
+  return { px, py, numberAt };
 }
 
 /** A path through the finite values; a gap where there are none. */

@@ -9,34 +9,31 @@
  * @param {(target: Element, event: PointerEvent) => boolean} read what lies there; false where nothing does
  * @param {() => void} forget
  */
-function follow(element, read, forget) {
+function readByPointer(element, read, forget) {
   const isMouse = (event) => event.pointerType === "mouse";
   const isShut = () => element.closest(".dragging, [data-veiled]") !== null;
   const point = (target, event) => isShut() || read(target, event);
   const leave = () => isShut() || forget();
   let held = false; // a finger's reading stays
   const under = (event) => document.elementFromPoint(event.clientX, event.clientY) ?? event.target;
-  const onDown = (event) => {
-    if (isMouse(event)) return;
-    held = point(event.target, event);
-    if (!held) leave();
+  const pointOrLeave = (event) => {
+    const isRead = point(event.target, event);
+    held = isRead && !isMouse(event);
+    if (!isRead) leave();
   };
   const onMove = (event) => {
-    const target = isMouse(event) ? event.target : under(event);
-    if (isMouse(event)) held = false;
-    else if (!held || !element.contains(target)) return;
-    if (!point(target, event) && isMouse(event)) leave();
+    if (isMouse(event)) pointOrLeave(event);
+    else if (held && element.contains(under(event))) point(under(event), event);
   };
-  const onLeave = (event) => isMouse(event) && leave();
   const onElsewhere = (event) => {
     if (!held || element.contains(event.target)) return;
     held = false;
     leave();
   };
   element.classList.add("readable");
-  listen(element, "pointerdown", onDown);
+  listen(element, "pointerdown", (event) => isMouse(event) || pointOrLeave(event));
   listen(element, "pointermove", onMove);
-  listen(element, "pointerleave", onLeave);
+  listen(element, "pointerleave", (event) => isMouse(event) && leave());
   listen(document, "pointerdown", onElsewhere, true); // before another panel is read
   return () => document.removeEventListener("pointerdown", onElsewhere, true);
 }

@@ -14,23 +14,26 @@ function curves(read, hand) {
   const momentNames = read.first("moment_names");
   const handles = read.first("handles");
   const isFew = read.shape("x")[0] <= FEW;
-  const bead = () => make("circle", { class: "bead", r: 4 });
+  const colors = read.first("colors").map((color) => ({ "data-color": color })); // of lines, then of points
+  const dashes = names.map((_, i) => ({ ...colors[i], "stroke-dasharray": DASHES[i % DASHES.length] }));
+  const colorOf = (name) => colors[names.length + pointNames.indexOf(name)];
+  const bead = (_, i) => make("circle", { class: "bead", r: 4, ...colors[i] });
   const frame = make("g", { class: "frame" });
-  const ghosts = names.map(() => make("path", { class: "line ghost" }));
-  const lines = names.map((name) => make("path", { "data-name": name, class: "line" }));
-  const knots = isFew ? names.map(() => make("path", { class: "knot" })) : [];
-  const clouds = pointNames.map((name) => make("path", { "data-points": name, class: "points" }));
+  const ghosts = names.map((_, i) => make("path", { class: "line ghost", ...dashes[i] }));
+  const lines = names.map((name, i) => make("path", { "data-name": name, class: "line", ...dashes[i] }));
+  const knots = isFew ? names.map((_, i) => make("path", { class: "knot", ...colors[i] })) : [];
+  const clouds = pointNames.map((name) => make("path", { "data-points": name, class: "points", ...colorOf(name) }));
   const tags = pointNames.map((name) => make("text", { class: "tag" }, name)); // of points that are alone
-  const ends = names.map((name) => make("text", { class: "end" }, name)); // where a line ends, if there is room
-  const moments = momentNames.map((name) => {
+  const ends = names.map((name, i) => make("text", { class: "end", ...colors[i] }, name)); // if there is room
+  const upright = (kind, name) => {
     const tag = make("text", { class: "tag", "text-anchor": "middle" }, name);
-    return make("g", { class: "moment", "data-name": name }, make("line"), tag, ...names.map(bead));
-  });
+    return make("g", { class: kind, "data-name": name }, make("line"), tag, ...names.map(bead));
+  };
+  const moments = momentNames.map((name) => upright("moment", name));
+  const hair = upright("hair", ""); // where the lines are read
   const grips = handles.map(() => make("circle", { r: 12, "data-color": "ink" }));
   const rails = handles.map(() => make("line", { class: "rail" })); // of a moment: taken anywhere on its line
-  const hair = make("line", { class: "hair" });
-  const beads = names.map(bead);
-  const drawn = [frame, moments, ghosts, lines, knots, clouds, tags, ends, hair, beads, rails, grips].flat();
+  const drawn = [frame, moments, ghosts, lines, knots, clouds, tags, ends, hair, rails, grips].flat();
   const svg = make("svg", { role: "img", class: "plot" }, ...drawn);
   const cursor = make("div", { class: "cursor", role: "slider", tabindex: 0, "aria-label": "Read the curves at" });
   const key = make("p", { class: "legend" });
@@ -44,7 +47,6 @@ function curves(read, hand) {
   let compared = null;
   let at = null; // the place that is read, an index of x
   let plot = null;
-  let wide = 480; // until it is known
 
   function update(state) {
     now = { line: [], moments: [], ...read.now(state) };
@@ -81,7 +83,7 @@ function curves(read, hand) {
 
   function draw() {
     const usual = (wide) => Math.round(read.small ? clamp(wide * 0.7, 90, 150) : clamp(wide * 0.5, 180, 280));
-    const [width, height] = hand.room(stage, wide, usual);
+    const [width, height] = hand.room(stage, usual);
     const isDirect = read.first("direct") && !read.small && width >= LEAST_NAMED && widestName < 0.28 * width;
     const beside = grips.length ? 16 : 8; // lines' names stand as far off as a grip is wide
     const right = width - (isDirect ? widestName + 8 + beside : 16); // half of the last mark, such as 1000
@@ -92,7 +94,7 @@ function curves(read, hand) {
     plot = { width, box, isDirect, beside, ...scales(now.x_limits, now.limits, box, now.x_scale, now.y_scale) };
     const { px, py } = plot;
     set(svg, { viewBox: `0 0 ${width} ${height}` });
-    const signature = [width, height, now.x_limits, now.limits, now.axes, now.colors, hand.hidesData()].join();
+    const signature = [width, height, now.x_limits, now.limits, now.axes, hand.hidesData()].join();
     if (signature !== svg.signature) {
       svg.signature = signature;
       drawFrame(up);
@@ -104,7 +106,7 @@ function curves(read, hand) {
     clouds.forEach((path, i) => set(path, { d: dots(points_x[i], points_y[i], px, py) }));
     tags.forEach((tag, i) => placeTag(tag, points_x[i], points_y[i][0]));
     if (isDirect) placeEnds();
-    moments.forEach((moment, i) => placeMoment(moment, now.drawn.moments[i]));
+    moments.forEach((moment, i) => placeUpright(moment, now.drawn.moments[i], now.drawn));
     grips.forEach((grip, i) => {
       const [x, y] = spotOf(handles[i].name, now.drawn);
       placeGrip(grip, [x, y]);
@@ -138,27 +140,27 @@ function curves(read, hand) {
     order.forEach((i, k) => set(ends[i], { x: plot.box.right + plot.beside, y: (placed[k] + 4).toFixed(1) }));
   }
 
-  function placeMoment(moment, x) {
+  /** A line over a place, and a bead on each line that passes it. */
+  function placeUpright(moment, x, there) {
     const [line, tag, ...beads] = moment.children;
     const at = plot.px(x);
     set(line, { x1: at, x2: at, y1: plot.box.top, y2: plot.box.bottom });
     const half = (moment.half ??= textWidth(tag.textContent, 13) / 2);
     const middle = clamp(at, plot.box.left + half, plot.box.right - half); // it yields to the names beside the plot
     set(tag, { x: middle, y: plot.box.top - 5 });
-    beads.forEach((bead, i) => placeBead(bead, at, heightAt(now.drawn.line[i], x)));
-  }
-
-  function placeBead(bead, x, y) {
-    const isSeen = Number.isFinite(y);
-    set(bead, { cx: x, cy: isSeen ? y : 0, visibility: isSeen ? "inherit" : "hidden" });
+    beads.forEach((bead, i) => {
+      const y = heightAt(there.x, there.line[i], x);
+      const isSeen = Number.isFinite(y);
+      set(bead, { cx: at, cy: isSeen ? y : 0, visibility: isSeen ? "inherit" : "hidden" });
+    });
   }
 
   /** Where a line passes over a place, in pixels. */
-  function heightAt(line, x) {
-    const { x: xs } = now.drawn;
+  function heightAt(xs, line, x) {
+    const known = xs.indexOf(x);
+    if (known >= 0) return plot.py(line[known]);
     const i = xs.findIndex((right) => right >= x);
-    if (i < 0) return NaN;
-    if (i === 0 || xs[i] === x) return plot.py(line[i]);
+    if (i < 1) return NaN;
     const [left, right] = [plot.px(xs[i - 1]), plot.px(xs[i])];
     return plot.py(line[i - 1]) + ((plot.px(x) - left) / (right - left)) * (plot.py(line[i]) - plot.py(line[i - 1]));
   }
@@ -186,22 +188,15 @@ function curves(read, hand) {
   function drawFrame(up) {
     const words = { names: read.small ? ["", ""] : now.axes, edge: 4, under: grips.length ? 24 : 16 };
     drawAxes(frame, plot, marksAcross(), up, words);
-    names.forEach((_, i) => {
-      const look = { "data-color": now.colors[i], "stroke-dasharray": DASHES[i % DASHES.length] };
-      const parts = [lines[i], ghosts[i], beads[i], ends[i], ...moments.map((moment) => moment.children[i + 2])];
-      parts.forEach((part) => set(part, look));
-      if (isFew) set(knots[i], { "data-color": now.colors[i] });
-      set(ends[i], { visibility: plot.isDirect ? "visible" : "hidden" });
-    });
-    clouds.forEach((path, i) => set(path, { "data-color": now.colors[names.length + i] }));
-    const entry = (name, i, sample) => make("span", { "data-color": now.colors[i] }, sample, name);
-    const stroke = (i) => sampleOf("line", DASHES[i % DASHES.length]);
+    ends.forEach((end) => set(end, { visibility: plot.isDirect ? "visible" : "hidden" }));
     const dot = () => make("i", { class: "dot", "aria-hidden": "true" });
     const axes = read.small ? [`${now.axes[0]} →`, `${now.axes[1]} ↑`].filter((words) => words.length > 2) : [];
+    const listed = plot.isDirect && !hand.hidesData() ? [] : names;
+    const many = pointNames.filter((_, i) => !isAlone(i));
     key.replaceChildren(
       ...axes.map((words) => make("span", { class: "axis" }, words)),
-      ...names.flatMap((name, i) => (plot.isDirect && !hand.hidesData() ? [] : [entry(name, i, stroke(i))])),
-      ...pointNames.flatMap((name, i) => (isAlone(i) ? [] : [entry(name, names.length + i, dot())])),
+      ...listed.map((name, i) => make("span", colors[i], sampleOf("line", dashes[i]["stroke-dasharray"]), name)),
+      ...many.map((name) => make("span", colorOf(name), dot(), name)),
     );
   }
 
@@ -225,10 +220,8 @@ function curves(read, hand) {
   // -------------------------------------------------------------------------------------------- reading
 
   function showHair() {
-    const x = at === null ? 0 : plot.px(now.x[at]);
-    const { top, bottom } = plot.box;
-    set(hair, { visibility: at === null ? "hidden" : "visible", x1: x, x2: x, y1: top, y2: bottom });
-    beads.forEach((bead, i) => placeBead(bead, x, at === null ? NaN : plot.py(now.line[i][at])));
+    set(hair, { visibility: at === null ? "hidden" : "visible" });
+    if (at !== null) placeUpright(hair, now.x[at], now);
   }
 
   function tell() {
@@ -253,13 +246,6 @@ function curves(read, hand) {
     [lines, ends].forEach((parts) => parts.forEach((part, i) => setClass(part, "on", names[i] === name)));
   }
 
-  function leave() {
-    at = null;
-    mark(null);
-    showHair();
-    hand.hideReadout();
-  }
-
   /** Another panel points at a line's name, or at a place on the horizontal axis. */
   function highlight(lit) {
     mark(now.axis ? lit[now.axis] : null);
@@ -278,7 +264,11 @@ function curves(read, hand) {
     point(index, names[placeOfLeast(now.line.map((line) => Math.abs(plot.py(line[index]) - y)))]);
     return true;
   }
-  hand.onStop(follow(stage, readAt, leave));
+  const leave = hand.reads(stage, readAt, () => {
+    at = null;
+    mark(null);
+    showHair();
+  });
   listen(cursor, "focus", () => cursor.matches(":focus-visible") && point(at ?? middle()));
   listen(cursor, "blur", leave);
   listen(cursor, "keydown", (event) => {
@@ -302,14 +292,9 @@ function curves(read, hand) {
     }),
   );
 
-  function lay(found = wide) {
-    wide = found;
-    if (now) draw();
-  }
-
   const compare = (state) => (compared = state && read.whole(state).line);
   const summary = () => handles.map(({ name }) => placeOf(name)).join(", ");
-  return { element: figure, legend: key, plot: () => plot, tall: true, update, lay, highlight, compare, summary };
+  return { element: figure, legend: key, plot: () => plot, tall: true, update, lay: draw, highlight, compare, summary };
 }
 
 panelKinds.curves = curves;

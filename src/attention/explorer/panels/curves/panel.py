@@ -65,8 +65,6 @@ def curves(
     logs = [given.one_of(f"{name}_scale", scale, SCALES) == "log" for name, scale in (("x", x_scale), ("y", y_scale))]
     x = given.numbers("x", x, 1, above_zero=logs[0])
     points, moments = points or {}, moments or {}
-    if not isinstance(lines, Mapping):
-        raise TypeError(f"lines must map names to numbers, one for each x, found {type(lines).__name__}")
     ys = [given.numbers(f"lines[{name!r}]", y, 1, above_zero=logs[1]) for name, y in lines.items()]
     for name, y in zip(lines, ys, strict=True):
         if len(y) != len(x):

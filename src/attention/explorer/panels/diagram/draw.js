@@ -15,7 +15,6 @@ function diagram(read, hand) {
   const wide = layout(...parts, WIDE);
   const tight = layout(...parts, TIGHT);
   let now = null;
-  let width = wide.width; // until it is known
 
   function update(state) {
     now = read.whole(state);
@@ -26,7 +25,7 @@ function diagram(read, hand) {
 
   function draw() {
     const { boxes, arrows } = now;
-    const grid = width < wide.width ? tight : wide;
+    const grid = hand.width() * hand.scale() < wide.width ? tight : wide;
     set(svg, { viewBox: `0 0 ${grid.width} ${grid.height}` });
     svg.style.width = `${grid.width}px`;
     svg.style.minWidth = `${LEAST_SCALE * grid.width}px`;
@@ -78,12 +77,7 @@ function diagram(read, hand) {
     return make("g", { class: look("operation", arrow), "data-arrow": `${arrow.from} ${arrow.to}` }, ...shapes);
   }
 
-  function lay(found = width) {
-    width = found;
-    if (now) draw();
-  }
-
-  return { element: figure, update, lay, wide: true };
+  return { element: figure, update, lay: draw, width: 99 };
 }
 
 /** Where the rows and columns of a diagram lie, wide enough for every state of it. */

@@ -61,9 +61,6 @@ def diagram(
     for name in [*boxes, *sorted(ends), *sorted(named_lit)]:
         if name not in names:
             raise ValueError(f"there is no box {name!r} in rows; there are {', '.join(names)}")
-    for pair in parts_lit - named_lit:
-        if pair not in [(arrow["from"], arrow["to"]) for arrow in drawn]:
-            raise ValueError(f"lit names the arrow {pair!r}, which there is not")
     widest = max((len(row) for row in rows), default=0)
     placed = [
         _place(name, boxes.get(name, Box(name)), index, column + (widest - len(row)) / 2, name in named_lit)

@@ -203,12 +203,6 @@ function flow(read, hand) {
     return [k, row, row < 0 ? -1 : stations[k].cells[row].findIndex((cell) => cell.contains(target))];
   }
 
-  function leave() {
-    mark("at", []);
-    figure.classList.remove("reading");
-    hand.hideReadout();
-  }
-
   function readAt(target) {
     const [k, i, j] = find(target);
     const spec = now.stations[k];
@@ -223,7 +217,10 @@ function flow(read, hand) {
     return true;
   }
 
-  hand.onStop(follow(stage, readAt, leave));
+  hand.reads(stage, readAt, () => {
+    mark("at", []);
+    figure.classList.remove("reading");
+  });
   listen(stage, "click", (event) => {
     const [k, i] = find(event.target);
     if (k < 0) return;
@@ -234,7 +231,7 @@ function flow(read, hand) {
   });
   figure.toggleAttribute("data-choose", Boolean(read.first("control")));
   arrange(lines);
-  return { element: figure, lay, update, wide: true };
+  return { element: figure, lay, update, width: 99 };
 }
 
 panelKinds.flow = flow;

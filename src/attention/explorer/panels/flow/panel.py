@@ -98,9 +98,9 @@ def flow(
             numbers[f"{index}_mask"] = given.mask(station.mask, values.shape)
         following = drawn[-1]["step"] + 1 if drawn else 0
         drawn.append(
-            _words(station, values.shape, rows)
+            _words(station, values.shape, rows, names[:index])
             | {"line": line, "step": following if station.step is None else station.step}
-            | {"whole": station.name in taken, "sources": _sources(station, names[:index])}
+            | {"whole": station.name in taken}
         )
     steps = max(station["step"] for station in drawn) + 1
     queries = min(len(station["rows"]) for station in drawn if not station["whole"])
@@ -143,33 +143,22 @@ class Flow(Panel):
 
     def choosers(self):
         words = self.words
-        return [
-            (words["control"], "step", words["steps"]),
-            (words["query_control"], "query", words["queries"]),
-        ]
+        return [(words["control"], "step", words["steps"]), (words["query_control"], "query", words["queries"])]
 
 
-def _words(station: Station, shape: tuple[int, ...], rows: Sequence[str] | None) -> dict[str, Any]:
-    """What is written at a station."""
-    given.one_of(f"the colour of station {station.name!r}", station.color, given.COLORS)
-    rows = given.labels(f"rows of {station.name}", rows if station.rows is None else station.rows, shape[0])
-    columns = [""] * shape[1]
-    if station.columns is not None:
-        columns = given.labels(f"columns of {station.name}", station.columns, shape[1])
-    return {
-        "name": station.name,
-        "operation": station.operation,
-        "color": station.color,
-        "rows": rows,
-        "columns": columns,
-        "digits": station.digits,
-    }
-
-
-def _sources(station: Station, before: list[str]) -> list[list]:
-    """The stations that one is made from, as [number, part]."""
+def _words(station: Station, shape: tuple[int, ...], rows: Sequence[str] | None, before: list[str]) -> dict[str, Any]:
+    """What is written at a station, and the stations that it is made from, as [number, part]."""
     for name, part in station.sources.items():
         if name not in before:
             raise ValueError(f"{station.name} is made from {name!r}, which does not stand before it")
         given.one_of(f"the part of {name!r} that {station.name} takes", part, PARTS)
-    return [[before.index(name), part] for name, part in station.sources.items()]
+    columns = [""] * shape[1] if station.columns is None else station.columns
+    return {
+        "name": station.name,
+        "operation": station.operation,
+        "color": given.one_of(f"the colour of station {station.name!r}", station.color, given.COLORS),
+        "rows": given.labels(f"rows of {station.name}", rows if station.rows is None else station.rows, shape[0]),
+        "columns": given.labels(f"columns of {station.name}", columns, shape[1]),
+        "digits": station.digits,
+        "sources": [[before.index(name), part] for name, part in station.sources.items()],
+    }

@@ -2,24 +2,20 @@
 // Nodes at their places, joined by edges. The parts that no edge joins stand side by side, and break into lines where
 // there is no room. A query is chosen, and tints the keys by its weights.
 
-const NODE = { radius: 9, reach: 14, gap: 5 }; // pixels: how large, how far a finger finds it, from line to line
-const UNITS = [22, 20, 18, 17]; // pixels of a step between places; the largest at which all parts stand in one line
+const NODE = { radius: 9, reach: 14 }; // pixels: how large, how far a finger finds it
+const UNITS = [22, 20, 18, 17]; // pixels of a step between places
 const SIGN = 30; // pixels of a plus or an arrow
+const MOST = 1.8; // times as large as other pictures
 
 function graph(read, hand) {
   const caption = make("figcaption");
-  const edges = make("g", { "aria-hidden": "true" });
-  const others = make("g"); // nodes that are no queries
-  const queries = make("g", { role: "listbox" });
-  const svg = make("svg", {}, edges, others, queries);
+  const scroller = make("div", { class: "scroller" }); // its parts, each a picture of its own
   const hint = make("p", { class: "hint" }, `Tap a ${read.first("axes")[0]} to choose it.`);
-  const scroller = make("div", { class: "scroller" }, svg);
   const figure = make("figure", { class: "graph", "data-wide": "" }, caption, scroller, hint);
   const S = read.shape("values")[1];
   let now = null;
   let nodes = []; // of the present drawing
   let built = null; // of which drawing, and how wide
-  let wide = 600; // until it is known
   let chosen = null; // by the reader; else as the state has it
   let looked = null; // at which query the pointer is
 
@@ -37,7 +33,7 @@ function graph(read, hand) {
   const weight = (j, values = now.values) => values[query() * S + j];
 
   function draw() {
-    if (built?.drawing !== now.drawing || built.wide !== wide) build();
+    if (built?.drawing !== now.drawing || built.wide !== hand.width()) build();
     keysOf().forEach((node, j) => {
       const part = hand.hidesData() ? 0 : strength(weight(j, now.drawn.values), now.limits);
       const { background, text } = shade(now.color, part);
@@ -54,26 +50,53 @@ function graph(read, hand) {
     setText(caption, [now.caption, found].filter(Boolean).join(": "));
   }
 
-  /** Draw the nodes and edges anew. */
+  /** Draw the nodes and edges anew, as large as the parts stand in one line, or as each has room in one of its own. */
   function build() {
-    built = { drawing: now.drawing, wide };
-    const { labels, queries: askers, edges: joined } = now.drawing;
-    const { spots, signs, width, height } = placed(now.drawing, wide);
-    set(svg, { viewBox: `0 0 ${width} ${height}` });
-    svg.style.width = `${width}px`;
+    built = { drawing: now.drawing, wide: hand.width() };
+    const { labels, places, parts, queries, keys, edges } = now.drawing;
+    const boxes = parts.map((part, k) => {
+      const [xs, ys] = [0, 1].map((axis) => part.map((node) => places[node][axis]));
+      const [left, up] = [Math.min(...xs), Math.max(...ys)];
+      return { left, up, across: Math.max(...xs) - left, high: up - Math.min(...ys), before: k ? SIGN : 0 };
+    });
+    const widths = (unit) => boxes.map(({ across, before }) => before + unit * across + 2 * NODE.reach);
+    const sum = (unit) => widths(unit).reduce((all, width) => all + width);
+    const isOneLine = (unit) => sum(unit) <= built.wide;
+    const isWide = (unit) => Math.max(...widths(unit)) <= built.wide;
+    const unit = UNITS.find(isOneLine) ?? UNITS.find(isWide) ?? UNITS.at(-1);
+    // Presented, a line fills the width.
+    const larger = hand.scale() > 1 && isOneLine(unit) ? Math.min(built.wide / sum(unit), MOST) : 1;
+    const spots = places.map(([x, y], node) => {
+      const { left, up, before } = boxes[parts.findIndex((part) => part.includes(node))];
+      return [before + NODE.reach + unit * (x - left), NODE.reach + unit * (up - y)];
+    });
     nodes = labels.map((label, node) => {
-      const named = { "aria-label": askers.includes(node) ? nameOf(node) : null };
+      const named = { "aria-label": queries.includes(node) ? nameOf(node) : null };
       const rings = [NODE.reach, NODE.radius].map((r) => make("circle", { r }));
       const attributes = { class: "node", transform: `translate(${spots[node]})`, ...named };
       return make("g", attributes, ...rings, make("text", {}, label));
     });
-    edges.replaceChildren(
-      ...joined.flatMap(([start, end, count]) => linesBetween(spots[start], spots[end], count)),
-      ...signs.map(({ sign, x, y }) => make("text", { x, y }, sign)),
-    );
-    others.replaceChildren(...nodes.filter((_, node) => !askers.includes(node)));
-    queries.replaceChildren(...askers.map((node) => nodes[node]));
-    set(queries, { "aria-label": `Choose a ${now.axes[0]}` });
+    const isQuery = (node) => queries.includes(node);
+    const isApart = !queries.some((node) => keys.includes(node));
+    const list = { role: "listbox", "aria-label": `Choose a ${now.axes[0]}` };
+    const pictures = parts.map((part, k) => {
+      const [width, height] = [widths(unit)[k], unit * boxes[k].high + 2 * NODE.reach];
+      const joined = edges.filter(([start]) => part.includes(start));
+      const lines = joined.flatMap(([start, end, count]) => linesBetween(spots[start], spots[end], count));
+      const leads = isApart && part.some(isQuery) && !parts[k - 1]?.some(isQuery);
+      const sign = make("text", { x: SIGN / 2, y: height / 2 }, leads ? "→" : "+");
+      const [asking, others] = [part.filter(isQuery), part.filter((node) => !isQuery(node))];
+      const svg = make(
+        "svg",
+        { viewBox: `0 0 ${width} ${height}` },
+        make("g", { "aria-hidden": "true" }, ...lines, ...(k ? [sign] : [])),
+        make("g", {}, ...others.map((node) => nodes[node])),
+        make("g", asking.length ? list : {}, ...asking.map((node) => nodes[node])),
+      );
+      svg.style.width = `${Math.floor(width * larger * hand.scale())}px`;
+      return svg;
+    });
+    scroller.replaceChildren(...pictures);
   }
 
   function choose(i) {
@@ -102,13 +125,8 @@ function graph(read, hand) {
     return node >= 0;
   }
 
-  function leave() {
-    look(null);
-    hand.hideReadout();
-  }
-
-  hand.onStop(follow(svg, readAt, leave));
-  choosing(queries, () => [...queries.children], choose);
+  hand.reads(scroller, readAt, () => look(null));
+  choosing(scroller, () => now.drawing.queries.map((node) => nodes[node]), choose);
 
   function highlight(lit) {
     const nodeOf = (axis) => now.drawing.names.indexOf(lit[now.axes[axis]]);
@@ -117,54 +135,7 @@ function graph(read, hand) {
     look(i >= 0 ? i : null);
   }
 
-  function lay(found) {
-    if (found) wide = Math.round(found / hand.scale());
-    if (now) draw();
-  }
-
-  return { element: figure, update, lay, highlight, wide: true };
-}
-
-/** Where the nodes and the signs between the parts lie, in so many pixels. */
-function placed(drawing, wide) {
-  const lay = (unit) => {
-    const { places, parts, queries, keys } = drawing;
-    const isApart = !queries.some((node) => keys.includes(node));
-    const asks = (part) => part?.some((node) => queries.includes(node));
-    const spots = [];
-    const signs = [];
-    const margin = NODE.reach;
-    let [x, top, deep, width] = [0, 0, 0, 0];
-    let line = []; // parts of the present line, to be set in its middle
-    const breakLine = () => {
-      line.forEach(({ high, move }) => move(top + (deep - high) / 2));
-      top += deep + NODE.gap;
-      [x, deep, line] = [0, 0, []];
-    };
-    parts.forEach((part, k) => {
-      const [xs, ys] = [0, 1].map((axis) => part.map((node) => unit * places[node][axis]));
-      const [left, up] = [Math.min(...xs), Math.max(...ys)];
-      const [across, high] = [Math.max(...xs) - left + 2 * margin, up - Math.min(...ys) + 2 * margin];
-      const before = k ? SIGN : 0;
-      if (x && x + before + across > wide) breakLine();
-      const start = x + before;
-      const sign = { sign: isApart && asks(part) && !asks(parts[k - 1]) ? "→" : "+", x: x + before / 2, y: 0 };
-      if (k) signs.push(sign);
-      const move = (y) => {
-        sign.y = y + high / 2;
-        const spot = (i) => [start + margin + xs[i] - left, y + margin + up - ys[i]];
-        part.forEach((node, i) => (spots[node] = spot(i).map((number) => Number(number.toFixed(1)))));
-      };
-      line.push({ high, move });
-      [x, deep, width] = [start + across, Math.max(deep, high), Math.max(width, start + across)];
-    });
-    const isOneLine = !top;
-    breakLine();
-    return { spots, signs, isOneLine, width, height: top };
-  };
-  const all = UNITS.map(lay);
-  const fitting = all.filter(({ width }) => width <= wide);
-  return fitting.find(({ isOneLine }) => isOneLine) ?? fitting[0] ?? all.at(-1);
+  return { element: figure, update, lay: draw, highlight, width: 99 };
 }
 
 /** One, two or three lines side by side. */

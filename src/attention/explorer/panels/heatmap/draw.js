@@ -4,6 +4,14 @@
 // With more columns than this there is no room for numbers: cells have them as labels, and the read-out says them.
 const MOST_WRITTEN = 12;
 const LEAST_WRITTEN = 28; // pixels of a column that has numbers; presented, for each its own width
+const MOVES = {
+  ArrowUp: [-1, 0],
+  ArrowDown: [1, 0],
+  ArrowLeft: [0, -1],
+  ArrowRight: [0, 1],
+  Home: [0, -Infinity],
+  End: [0, Infinity],
+};
 
 function heatmap(read, hand) {
   const [rows, columns] = read.shape("values");
@@ -22,7 +30,6 @@ function heatmap(read, hand) {
   cells.flat().forEach((cell, i) => (cell.tabIndex = i ? -1 : 0));
   let now = null;
   let at = null; // the cell that is read
-  let room = 0; // in pixels, once it is known
   let words = null; // above the columns: each state's are kept, so that the same ones are the same list
 
   function update(state) {
@@ -53,19 +60,18 @@ function heatmap(read, hand) {
       line.forEach((cell, j) => {
         const index = i * columns + j;
         const value = now.values[index];
-        const hidden = isHidden(index);
+        const hidden = isMasked(now, index);
         cell.toggleAttribute("data-chosen", isChosen(i, j));
         const drawn = now.drawn.values[index];
-        const isSame = Object.is(cell.seen, value) && Object.is(cell.drawn, drawn);
-        if (isSame && cell.hid === hidden && cell.colored === color) return;
-        Object.assign(cell, { seen: value, drawn, hid: hidden, colored: color });
+        const shown = [value, drawn, hidden, color].join();
+        if (cell.shown === shown) return;
+        cell.shown = shown;
         fill(cell, value, hidden, now.digits);
         const { background, text } = tint(color, drawn, limits, { hidden, digits: now.digits });
         cell.style.backgroundColor = background;
         cell.style.color = text;
-        const word = hidden ? "masked" : brief(value, now.digits);
-        if (columns > MOST_WRITTEN) cell.setAttribute("aria-label", word);
-        else setText(cell.firstChild, word);
+        if (columns > MOST_WRITTEN) cell.setAttribute("aria-label", briefAt(now, index));
+        else setText(cell.firstChild, briefAt(now, index));
       }),
     );
     if (at) tell();
@@ -80,8 +86,7 @@ function heatmap(read, hand) {
 
   /** Words wider than their column stand upright, 10 pixels a letter at most; numbers wider than it go unwritten. */
   function fitWords() {
-    if (!room) return;
-    const width = (room / hand.scale() - 90) / columns;
+    const width = (hand.width() - 90) / columns;
     const least = hand.scale() > 1 ? 6.5 * ((now.digits ?? 2) + 2) : LEAST_WRITTEN;
     const isNumberless = read.small || width < least;
     setClass(table, "numberless", isNumberless);
@@ -91,15 +96,10 @@ function heatmap(read, hand) {
     heads.forEach((head) => head.toggleAttribute("data-long", isLong && longest > 2));
   }
 
-  const isHidden = (index) => isMasked(now, index);
-
   function tell() {
     const [row, column] = at;
-    const index = row * columns + column;
-    const [rowAxis, columnAxis] = [now.axes[0] || "row", now.axes[1] || "column"];
-    const value = isHidden(index) ? "masked" : told(now.values[index]);
-    const where = `${rowAxis} ${now.rows[row]} → ${columnAxis} ${now.columns[column]}: `;
-    hand.tell(where, value, rectOf(cells[row][column]));
+    const where = `${now.axes[0] || "row"} ${now.rows[row]} → ${now.axes[1] || "column"} ${now.columns[column]}: `;
+    hand.tell(where, toldAt(now, row * columns + column), rectOf(cells[row][column]));
   }
 
   /** Let a row and a column stand out; −1 for none. */
@@ -123,12 +123,6 @@ function heatmap(read, hand) {
     hand.highlight({ [now.axes[0]]: now.rows[row], [now.axes[1]]: now.columns[column] });
   }
 
-  function leave() {
-    at = null;
-    mark(-1, -1);
-    hand.hideReadout();
-  }
-
   function highlight(lit) {
     at = null;
     mark(now.rows.indexOf(lit[now.axes[0]]), now.columns.indexOf(lit[now.axes[1]]));
@@ -138,16 +132,12 @@ function heatmap(read, hand) {
     const cell = target.closest?.("tbody td");
     return cell && table.contains(cell) ? [cell.parentNode.rowIndex - 1, cell.cellIndex - 1] : null;
   };
-  function lay(found = room) {
-    room = found;
-    if (now) fitWords();
-  }
   const readAt = (target) => {
     const place = find(target);
     if (place) point(...place);
     return place !== null;
   };
-  hand.onStop(follow(table, readAt, leave));
+  const leave = hand.reads(table, readAt, () => highlight({}));
   listen(table, "focusin", ({ target }) => readAt(target));
   listen(table, "focusout", leave);
   function choose(place) {
@@ -161,19 +151,11 @@ function heatmap(read, hand) {
   listen(table, "keydown", (event) => {
     const place = find(event.target);
     if (!place) return;
-    const [row, column] = place;
     if (event.key === "Enter") choose(place);
-    const next = {
-      ArrowUp: [row - 1, column],
-      ArrowDown: [row + 1, column],
-      ArrowLeft: [row, column - 1],
-      ArrowRight: [row, column + 1],
-      Home: [row, 0],
-      End: [row, columns - 1],
-    }[event.key];
-    if (!next) return;
+    if (!(event.key in MOVES)) return;
     event.preventDefault();
-    const cell = cells[next[0]]?.[next[1]];
+    const [down, across] = MOVES[event.key];
+    const cell = cells[place[0] + down]?.[clamp(place[1] + across, 0, columns - 1)];
     if (!cell) return;
     event.target.tabIndex = -1;
     cell.tabIndex = 0;
@@ -182,11 +164,11 @@ function heatmap(read, hand) {
 
   /** A sentence for those who hear the figure: the numbers of a small one. */
   function summary() {
-    const number = (i, j) => brief(now.values[i * columns + j], now.digits);
-    const said = (row, i) => `${row} ${now.columns.map((name, j) => `${name} ${number(i, j)}`).join(", ")}`;
-    return rows * columns > 4 ? "" : now.rows.map(said).join("; ");
+    const numbers = (i) => now.columns.map((name, j) => `${name} ${briefAt(now, i * columns + j)}`).join(", ");
+    return rows * columns > 4 ? "" : now.rows.map((row, i) => `${row} ${numbers(i)}`).join("; ");
   }
-  return { element, update, lay, highlight, summary, legend, columns };
+  const width = columns > 9 ? 99 : Math.max(4.5 + 2 * columns, 13);
+  return { element, update, lay: fitWords, highlight, summary, legend, width };
 }
 
 panelKinds.heatmap = heatmap;

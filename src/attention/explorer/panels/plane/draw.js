@@ -11,22 +11,24 @@ function plane(read, hand) {
   const everything = [...placed, ...lineNames, ...areaNames];
   const isArea = ({ name }) => areaNames.includes(name);
   const dashOf = (name) => (lineNames.indexOf(name) === 1 ? "5 4" : "none");
-  const thin = (name) => ({ "data-name": name, class: "thin", "stroke-dasharray": dashOf(name) });
+  const colors = read.first("colors");
+  const colored = (name) => ({ "data-color": colors[everything.indexOf(name)] });
+  const thin = (name) => ({ class: "thin", "stroke-dasharray": dashOf(name), ...colored(name) });
   const frame = make("g", { class: "frame" });
-  const ghosts = names.map(() => make("path", { class: "arrow ghost" }));
-  const arrows = names.map((name) => make("path", { "data-name": name, class: "arrow" }));
-  const heads = names.map(() => make("polygon", { class: "arrowhead" }));
-  const clouds = pointNames.map((name) => make("path", { "data-points": name, class: "points" }));
+  const ghosts = names.map((name) => make("path", { class: "arrow ghost", ...colored(name) }));
+  const arrows = names.map((name) => make("path", { "data-name": name, class: "arrow", ...colored(name) }));
+  const heads = names.map((name) => make("polygon", { class: "arrowhead", ...colored(name) }));
+  const clouds = pointNames.map((name) => make("path", { "data-points": name, class: "points", ...colored(name) }));
   const tags = placed.map((name) => make("text", { class: "tag" }, name));
   const lines = lineNames.map((name) => make("path", thin(name)));
-  const areas = areaNames.map((name) => make("path", { "data-name": name, class: "area" }));
+  const areas = areaNames.map((name) => make("path", { class: "area", ...colored(name) }));
   const joins = joinNames.map(([from, to], i) => {
     const lines = times(read.shape(`joins_${i}`)[0], () => make("line"));
     return make("g", { "data-join": `${from} ${to}`, "data-color": "weights" }, ...lines);
   });
   const clip = make("clipPath", { id: `attention-clip-${++serial}` }, make("rect"));
   const behind = make("g", { "clip-path": `url(#${clip.id})` }, ...areas, ...lines);
-  const grips = handles.map(() => make("circle", { r: 12 }));
+  const grips = handles.map(({ name }) => make("circle", { r: 12, ...colored(name) }));
   const drawn = [clip, frame, behind, joins, ghosts, clouds, arrows, heads, tags, grips].flat();
   const svg = make("svg", { role: "img" }, ...drawn);
   const caption = make("figcaption");
@@ -39,13 +41,13 @@ function plane(read, hand) {
     many.includes(name) ? make("i", { class: "dot", "aria-hidden": "true" })
     : lineNames.includes(name) ? sampleOf("thin", dashOf(name))
     : make("i", { class: "patch area", "aria-hidden": "true" });
-  const legend = make("p", { class: "legend" }, ...named.map((name) => make("span", {}, sample(name), name)));
+  const entries = named.map((name) => make("span", colored(name), sample(name), name));
+  const legend = make("p", { class: "legend" }, ...entries);
   const words = named.length && !read.small ? [legend, hint] : [hint];
   const figure = make("figure", { class: "plane" }, caption, svg, ...words);
   let now = null;
   let compared = null;
   let plot = null;
-  let wide = 360; // until it is known
 
   /** What is drawn of a vector or a point. */
   const marksOfOne = (i) => [[...arrows, ...clouds][i], heads[i], tags[i]].filter(Boolean);
@@ -80,7 +82,7 @@ function plane(read, hand) {
   }
 
   function draw() {
-    const [width, height] = hand.room(svg, wide, (across) => Math.min(across, 380));
+    const [width, height] = hand.room(svg, (across) => Math.min(across, 380));
     const [[x0, x1], [y0, y1]] = [now.x_limits, now.limits];
     const [side, foot] = read.small ? [1, 0] : [46, 38]; // for the numbers
     const [across, up] = [width - side - (read.small ? 1 : 14), height - 12 - foot];
@@ -90,11 +92,14 @@ function plane(read, hand) {
     plot = { width, box, ...scales(now.x_limits, now.limits, box) };
     const { px, py } = plot;
     set(svg, { viewBox: `0 0 ${width} ${(box.bottom + foot).toFixed(0)}` });
-    const signature = [width, height, now.x_limits, now.limits, now.axes, now.colors].join();
-    if (signature !== svg.signature) {
+    const signature = [width, height, now.x_limits, now.limits, now.axes].join();
+    if (signature !== svg.signature && !read.small) {
       svg.signature = signature;
-      drawFrame();
+      const marks = [now.x_limits, now.limits].map((limits) => marksOf(limits, "linear", 4));
+      const across = marks[0].map((mark) => ({ ...mark, isGrid: true }));
+      drawAxes(frame, plot, across, marks[1], { names: now.axes, edge: left - 40, under: 16 });
     }
+    set(clip.firstChild, { x: box.left, y: box.top, width: box.right - box.left, height: box.bottom - box.top });
     const path = (corners) => trace(...halves(corners), px, py);
     names.forEach((_, i) => {
       drawArrow(arrows[i], tip(now.drawn.vectors, i), heads[i]);
@@ -135,20 +140,6 @@ function plane(read, hand) {
       set(line, { x1, y1, x2: plot.px(x), y2: plot.py(y) });
       set(line, { "stroke-width": 0.5 + 4.5 * part, "stroke-opacity": 0.85 * Math.sqrt(part) });
     });
-  }
-
-  function drawFrame() {
-    const { box } = plot;
-    const [across, up] = [now.x_limits, now.limits].map((limits) => marksOf(limits, "linear", 4));
-    const words = { names: now.axes, edge: box.left - 40, under: 16 };
-    if (!read.small) drawAxes(frame, plot, across.map((mark) => ({ ...mark, isGrid: true })), up, words);
-    const paint = (part, name) => set(part, { "data-color": now.colors[everything.indexOf(name)] });
-    [arrows, ghosts, heads].forEach((all) => all.forEach((part, i) => paint(part, names[i])));
-    clouds.forEach((part, i) => paint(part, pointNames[i]));
-    [...lines, ...areas].forEach((part) => paint(part, part.dataset.name));
-    named.forEach((name, i) => paint(legend.children[i], name));
-    grips.forEach((grip, i) => paint(grip, handles[i].name));
-    set(clip.firstChild, { x: box.left, y: box.top, width: box.right - box.left, height: box.bottom - box.top });
   }
 
   function drawArrow(path, [x, y], head = null) {
@@ -235,21 +226,11 @@ function plane(read, hand) {
     return true;
   }
 
-  function leave() {
-    mark(null);
-    hand.hideReadout();
-  }
-
-  hand.onStop(follow(svg, readAt, leave));
-  function lay(found = wide) {
-    wide = found;
-    if (now) draw();
-  }
-
+  hand.reads(svg, readAt, () => mark(null));
   const highlight = (lit) => mark(lit[now.axis]);
   const compare = (state) => (compared = state && read.whole(state).vectors);
   const summary = () => (handles.length ? sentence() : "");
-  return { element: figure, update, lay, highlight, compare, summary, tall: true };
+  return { element: figure, update, lay: draw, highlight, compare, summary, tall: true };
 }
 
 panelKinds.plane = plane;

@@ -45,7 +45,7 @@ def plane(
         areas: name → a filled polygon with the corners (K, 2).
         joins: (name, name) → how strongly two are joined, from 0; where the second has many points, a weight for each.
             A line is wider and darker for a larger weight.
-        handle: the name of a vector, of a point that is alone or of an area, and the one or two controls that move it:
+        handle: the name of a vector, of a point that is alone or of an area, and the control or controls that move it:
             ``("query", ["angle", "length"])``; or a list of such pairs.
         caption: one line above the picture.
         axes: names of the horizontal and the vertical axis.
@@ -57,7 +57,7 @@ def plane(
 
     Raises:
         ValueError: a vector or point that is not a pair, a name that stands for two things, joins that do not fit their
-            points, a handle that is none of the three or that has no or more than two controls, an unknown colour.
+            points, a handle that is none of the three, an unknown colour.
         TypeError: numbers that are not numbers.
 
     >>> panel = plane({"query": [1.0, 2.0]}, points={"apple": [2.0, 0.0]})

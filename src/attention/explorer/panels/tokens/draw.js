@@ -27,7 +27,7 @@ function tokens(read, hand) {
   let chosen = null; // by the reader; else as the state has it
   let looked = null; // at which query the pointer is
   let compared = null;
-  let faced = null; // at which key, in two rows: the arcs show who attends to it
+  let faced = -1; // at which key, in two rows: the arcs show who attends to it
 
   function word() {
     const text = make("span", { class: "word" });
@@ -44,25 +44,23 @@ function tokens(read, hand) {
   }
 
   const query = () => looked ?? (now.control ? null : chosen) ?? now.chosen ?? L - 1;
-  const weight = (i, j, values = now.values) => values[i * S + j];
-  const isHidden = (i, j, there = now) => isMasked(there, i * S + j);
-  const numberOf = (there, i, j) => (isHidden(i, j, there) ? "masked" : brief(weight(i, j, there.values), now.digits));
+  const isHidden = (i, j) => isMasked(now, i * S + j);
+  const drawnOf = (i, j) => now.drawn.values[i * S + j];
 
   function draw() {
     const i = query();
     showChosen(queries.map((item) => item.element), i);
     keys.forEach((item, j) => {
       const hidden = isHidden(i, j);
-      const said = hidden ? "masked" : told(weight(i, j));
-      item.element.dataset.value = exact(weight(i, j));
-      set(item.element, { "aria-label": `${now.keys[j]}, ${said}` });
+      item.element.dataset.value = exact(now.values[i * S + j]);
+      set(item.element, { "aria-label": `${now.keys[j]}, ${toldAt(now, i * S + j)}` });
       item.element.toggleAttribute("data-masked", hidden);
-      const { background, text } = tint("weights", weight(i, j, now.drawn.values), now.limits, { hidden });
+      const { background, text } = tint("weights", drawnOf(i, j), now.limits, { hidden });
       item.text.style.background = background;
       item.text.style.color = text;
       const isCompared = compared && (compared.chosen ?? i) === i; // the query that was compared, where one was
-      const before = isCompared ? `${numberOf(compared, i, j)} → ` : "";
-      setText(item.number, S > MOST_NUMBERED ? "" : before + numberOf(now, i, j));
+      const before = isCompared ? `${briefAt(compared, i * S + j)} → ` : "";
+      setText(item.number, S > MOST_NUMBERED ? "" : before + briefAt(now, i * S + j));
     });
     if (two) drawArcs();
   }
@@ -76,9 +74,9 @@ function tokens(read, hand) {
     const middle = ({ element }) =>
       flat ? element.offsetLeft + element.offsetWidth / 2 : element.offsetTop + element.offsetHeight / 2;
     arcs.forEach((arc, n) => {
-      const [i, j] = faced === null ? [query(), n] : [n, faced];
+      const [i, j] = faced < 0 ? [query(), n] : [n, faced];
       const isThere = i < L && j < S && !isHidden(i, j);
-      const part = isThere ? strength(weight(i, j, now.drawn.values), now.limits) : 0;
+      const part = isThere ? strength(drawnOf(i, j), now.limits) : 0;
       if (part < 0.02) return set(arc, { d: "" });
       const [from, to] = [middle(queries[i]), middle(keys[j])];
       const way = flat
@@ -91,7 +89,7 @@ function tokens(read, hand) {
   function tell(j) {
     const i = query();
     const where = `${now.axes[0]} ${now.queries[i]} → ${now.axes[1]} ${now.keys[j]}: `;
-    hand.tell(where, isHidden(i, j) ? "masked" : told(weight(i, j)), rectOf(keys[j].element));
+    hand.tell(where, toldAt(now, i * S + j), rectOf(keys[j].element));
     hand.highlight({ [now.axes[0]]: now.queries[i], [now.axes[1]]: now.keys[j] });
   }
 
@@ -104,9 +102,8 @@ function tokens(read, hand) {
 
   /** Show who attends to key j, or (−1) to whom the chosen query attends. */
   function face(j) {
-    const next = j >= 0 ? j : null;
-    if (next === faced) return;
-    faced = next;
+    if (j === faced) return;
+    faced = j;
     drawArcs();
   }
 
@@ -128,13 +125,10 @@ function tokens(read, hand) {
     return i >= 0 || j >= 0;
   }
 
-  function leave() {
+  hand.reads(stage, readAt, () => {
     look(null);
     if (two) face(-1);
-    hand.hideReadout();
-  }
-
-  hand.onStop(follow(stage, readAt, leave));
+  });
   choosing(asking, () => queries.map((item) => item.element), choose);
   hand.onStop(watchSize(stage, () => now && two && drawArcs()));
 
@@ -147,7 +141,7 @@ function tokens(read, hand) {
 
   const summary = () => `query ${now.queries[query()]}`;
   const compare = (state) => (compared = state && read.whole(state));
-  return { element: figure, update, highlight, compare, summary, wide: true };
+  return { element: figure, update, highlight, compare, summary, width: 99 };
 }
 
 panelKinds.tokens = tokens;
