@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from attention.course.experiments import sequence_to_sequence, starts
+from attention.course.experiments import sequence_to_sequence
 
 pytestmark = pytest.mark.usefixtures("on_the_cpu")
 
@@ -35,6 +35,6 @@ def test_only_without_a_mask_is_there_weight_on_padding():
 def test_one_vector_is_the_same_for_every_query_and_never_padding():
     value = torch.arange(12.0).view(1, 3, 4)
     mask = torch.tensor([[[True, True, False]]])
-    output, weights = starts.OneVector()(torch.randn(1, 2, 4), value, value, mask)
+    output, weights = sequence_to_sequence.OneVector()(torch.randn(1, 2, 4), value, value, mask)
     assert output.tolist() == [[[4.0, 5.0, 2.0, 3.0]] * 2]  # the last word's first half, the first word's second
     assert_close(weights, torch.zeros(1, 2, 3))

@@ -11,12 +11,12 @@ from functools import partial
 from itertools import islice
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from attention.course.experiments import induction
 from attention.course.experiments.runs import command, descend, stored
-from attention.course.experiments.sequence_to_sequence import HIDDEN, dates
+from attention.course.experiments.sequence_to_sequence import HIDDEN, OneVector, dates
 from attention.course.training import exact_matches, train
 from attention.modules import AdditiveAttention
 from attention.seq2seq import Decoder, Encoder, Translator
@@ -26,19 +26,6 @@ SEEDS = {"translator": range(8), "one vector": range(3), "copier": range(11)}
 RUNS = [{"kind": kind, "seed": seed} for kind, seeds in SEEDS.items() for seed in seeds]
 ASKED = ["24 June 1985", "June 24th, 1985", "Mon 24 Jun 85", "24.06.1985", "14/1/12"]
 TEXTS, LENGTH = 64, 33  # on which the copier is tested
-
-
-class OneVector(nn.Module):
-    """Look at both ends of the source, whatever is asked: the states that have read all of it, from either side."""
-
-    def forward(self, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor) -> tuple[Tensor, Tensor]:
-        """The last state of either direction as the output of each query, (B, L, E), and weights of 0, (B, L, S)."""
-        last = attn_mask.long().sum(dim=-1) - 1  # (B, 1)
-        texts = torch.arange(len(value), device=value.device)[:, None]
-        forward, backward = value[texts, last], value[:, :1]  # (B, 1, E)
-        half = value.size(2) // 2
-        ends = torch.cat([forward[..., :half], backward[..., half:]], dim=-1)
-        return ends.expand(query.shape), torch.zeros_like(key[..., 0])[:, None].expand(-1, query.size(1), -1)
 
 
 def translate(kind: str, seed: int, device: torch.device, steps: int | None) -> dict:
