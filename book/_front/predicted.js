@@ -1,13 +1,7 @@
-// A chapter's head leads to its lecture view, and counts its questions that the reader has answered: "3 of 5 predicted". Each explorer says of itself
-// how it stands with its question, and when that changes.
+// A chapter's head counts its questions that the reader has answered: "3 of 5 predicted". Each explorer says of itself how
+// it stands with its question, and when that changes.
 addEventListener("DOMContentLoaded", () => {
   const place = document.querySelector(".place");
-  if (place && document.querySelector("attention-explorer")) {
-    const present = document.createElement("a");
-    present.href = "?present";
-    present.textContent = "present";
-    place.append(" · ", present);
-  }
   const count = () => {
     const asked = [...document.querySelectorAll("attention-explorer[data-prediction]")];
     if (!place || !asked.length) return;

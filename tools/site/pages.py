@@ -59,7 +59,8 @@ def add_to_context(app, pagename, templatename, context, doctree) -> None:
     chapters = sorted(filter(CHAPTER.fullmatch, app.env.found_docs))
     if pagename in chapters:
         said = place(read(app, pagename), int(CHAPTER.match(pagename)[1]), len(chapters))
-        context["body"] = context["body"].replace("</h1>", f'</h1>\n<p class="place">{said}</p>', 1)
+        head = f'</h1>\n<p class="place">{said} · <a href="?present">present</a></p>'
+        context["body"] = context["body"].replace("</h1>", head, 1)
         context["is_chapter"] = True
         for following in chapters[chapters.index(pagename) + 1 :][:1]:
             context |= {"following": following, "card": card(read(app, following))}
