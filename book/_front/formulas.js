@@ -1,5 +1,5 @@
-// Pointing at Q, K, V, softmax, √D or the mask in a displayed formula lights its box in the page's picture of the formula,
-// and says what it is in the box's own words (course/formula.py). A finger reaches it, and Tab the first of each.
+// Pointing at Q, K, V, softmax, √D or the mask in a displayed formula lights its box in the page's picture of the
+// formula (course/formula.py), and says what it is in that box's words. A finger reaches it, and Tab the first of each.
 const PARTS = {
   query: '[stroke="#0075BD" i]',
   key: '[stroke="#B05A06" i]',
