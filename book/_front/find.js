@@ -1,5 +1,5 @@
-// The search page: ranks the sections of PAGES (tools/site/sections.py) by the words that they share with a query (Okapi
-// BM25, a word of the title counting for more), and shows the best, each with its place in the book.
+// The search page: ranks the sections of PAGES (tools/site/sections.py) by the words that they share with a query
+// (Okapi BM25, a word of the title counting for more), and shows the best, each with its place in the book.
 const SHOWN = 25;
 const OFTEN = 1.6; // how much a word's further occurrences in a section count
 const LONG = 0.5; // how much a section's length counts against it
