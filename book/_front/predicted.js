@@ -1,21 +1,13 @@
-// A chapter's head leads to its lecture view, and counts its questions that the reader has answered: "3 of 5 predicted". Each explorer says of itself
+// A chapter's head counts its questions that the reader has answered: "3 of 5 predicted". Each explorer says of itself
 // how it stands with its question, and when that changes.
-addEventListener("DOMContentLoaded", () => {
-  const place = document.querySelector(".place");
-  if (place && document.querySelector("attention-explorer")) {
-    const present = document.createElement("a");
-    present.href = "?present";
-    present.textContent = "present";
-    place.append(" · ", present);
-  }
-  const count = () => {
-    const asked = [...document.querySelectorAll("attention-explorer[data-prediction]")];
-    if (!place || !asked.length) return;
-    const guessed = asked.filter((explorer) => explorer.dataset.prediction === "guessed").length;
-    const said = place.querySelector(".predicted") ?? place.appendChild(document.createElement("span"));
-    said.className = "predicted";
-    said.textContent = ` · ${guessed} of ${asked.length} predicted`;
-  };
-  count();
-  document.addEventListener("attention-predicted", count);
-});
+const place = document.querySelector(".place");
+const predicted = document.createElement("span");
+predicted.className = "predicted";
+place?.append(predicted);
+function count() {
+  const asked = document.querySelectorAll("attention-explorer[data-prediction]").length;
+  const guessed = document.querySelectorAll('attention-explorer[data-prediction="guessed"]').length;
+  predicted.textContent = asked ? ` · ${guessed} of ${asked} predicted` : "";
+}
+count();
+document.addEventListener("attention-predicted", count);

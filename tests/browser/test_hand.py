@@ -172,6 +172,22 @@ def test_a_chosen_word_shows_its_weights_and_sets_its_control(show):
     assert one.get_by_role("option", name="saw, masked").count() == 1
 
 
+def test_a_word_says_who_finds_it_and_a_tap_asks_that(show):
+    def ask(question="when"):
+        weights = torch.tensor([[0.8, 0.1, 0.1], [0.1, 0.7, 0.2]])
+        chosen = ["when", "where"].index(question)
+        return tokens(weights, ["when", "where"], ["1969", "Moon", "the"], rows=1, chosen=chosen, control="question")
+
+    page = show(explore(ask, question=["when", "where"]))
+    question, words = page.locator(".control select"), page.locator(".token .word")
+    words.nth(1).click()
+    assert question.input_value() == "1"
+    assert page.locator(".readout").inner_text() == "Moon: when 0.10 · where 0.70"
+    words.nth(0).click()
+    words.nth(2).click()  # found by none
+    assert question.input_value() == "0"
+
+
 def test_pointing_at_a_key_shows_who_attends_to_it(show):
     words = ["one", "two", "three"]
     weights = torch.tensor([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]])

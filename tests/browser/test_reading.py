@@ -205,10 +205,22 @@ def test_a_figure_stands_beside_its_paragraphs_and_stays(visit, origins):
     assert opened.complaints == []
 
 
-def test_formulas_are_no_stops_for_the_tab_key(chapter):
+def test_formulas_in_a_sentence_are_no_stops_for_the_tab_key(chapter):
     page = chapter("book/04-softmax.html").page
     assert page.locator("mjx-container").count() > 30
-    assert page.locator("mjx-container[tabindex='0'], mjx-container [tabindex='0']").count() == 0
+    assert page.locator("mjx-container[tabindex='0'], p mjx-container [tabindex='0']").count() == 0
+
+
+@pytest.mark.parametrize("by", ["hover", "focus", "tap"])
+def test_a_part_of_a_formula_says_what_it_is_and_lights_its_box(visit, origins, by):
+    page = visit(f"{origins['disk']}/book/05-masking.html", has_touch=True).page
+    for box in ("query", "key", "value", "weights", "scaled", "masked"):
+        getattr(page.locator(f"div.math [data-box={box}]").first, by)()
+        said = page.locator(".diagram .told").get_attribute("aria-label")
+        assert page.locator("div.math[data-says]").get_attribute("data-says") == said
+        assert page.locator(f".diagram .told [data-box={box}]").count() == 1
+    getattr(page.locator("h1 + .place a"), "hover" if by == "hover" else "focus")()
+    assert page.locator("[data-says], .told").count() == 0
 
 
 def test_on_a_phone_a_link_leads_to_its_figure_and_back(visit, origins):

@@ -54,7 +54,7 @@ ANSWERS_AND_LINKS = """([name, site]) => {
         article.append(asked, answer);
     }
     const place = article.querySelector('.place');
-    if (place) place.textContent = `${place.firstChild.textContent} · its figures move at ${site}/${name}.html`;
+    if (place) place.textContent = `${place.firstChild.textContent}its figures move at ${site}/${name}.html`;
     for (const link of article.querySelectorAll('a[href]')) {
         const [address, anchor = ''] = new URL(link.getAttribute('href'), location.href).href.split('#');
         const target = address === location.href && document.getElementById(anchor.split('?')[0]);

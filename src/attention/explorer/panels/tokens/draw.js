@@ -87,6 +87,10 @@ function tokens(read, hand) {
   }
 
   function tell(j) {
+    if (chips) {
+      const each = now.queries.map((name, i) => `${name} ${brief(weight(i, j), now.digits)}`);
+      return hand.tell(`${now.keys[j]}: `, each.join(" · "), rectOf(keys[j].element));
+    }
     const i = query();
     const where = `${now.axes[0]} ${now.queries[i]} → ${now.axes[1]} ${now.keys[j]}: `;
     hand.tell(where, toldAt(now, i * S + j), rectOf(keys[j].element));
@@ -98,6 +102,13 @@ function tokens(read, hand) {
     looked = null;
     if (now.control) hand.move({ [now.control]: i });
     else draw();
+  }
+
+  /** Ask the question that finds word j, if one gives it more than an equal share. */
+  function askFor(j) {
+    const found = now.queries.map((name, i) => weight(i, j));
+    const most = Math.max(...found);
+    if (most > 1 / S) choose(found.indexOf(most));
   }
 
   /** Show who attends to key j, or (−1) to whom the chosen query attends. */
@@ -130,6 +141,7 @@ function tokens(read, hand) {
     if (two) face(-1);
   });
   choosing(asking, () => queries.map((item) => item.element), choose);
+  if (chips && read.first("control")) choosing(asking, () => keys.map((item) => item.element), askFor);
   hand.onStop(watchSize(stage, () => now && two && drawArcs()));
 
   function highlight(lit) {

@@ -26,7 +26,8 @@ def tokens(
 
     The reader chooses a query by a tap, by pointing, or with the arrow keys. With two rows, arcs lead from the chosen
     query to the keys, wider for a larger weight: words stand in two columns, single letters in two lines. In one row of
-    keys that are not the queries, the words are large, and a control of the explorer chooses the query, by ``chosen``.
+    keys that are not the queries, the words are large, and a control of the explorer chooses the query, by ``chosen``;
+    where ``control`` names it, a tap on a word asks the question that gives it most.
 
     Args:
         weights: (L, S).
