@@ -107,8 +107,14 @@ def cache() -> None:
             rows[f"{name}, after {length}"] = [[1000 * each for each in kind] for kind in zip(*rounds, strict=True)]
     show("Milliseconds for one more token", ["all read again", "with a cache"], rows)
     medians = {name: [round(median(cell), 2) for cell in cells] for name, cells in rows.items()}
+    together = {}  # the larger model, after 64 tokens of each text
+    for texts in (1, 2, 8, 64):
+        tokens = torch.randint(64, (texts, lengths[0] + steps))
+        rounds = [1000 * _seconds_a_token(model, tokens, steps)[1] for _ in range(ROUNDS)]
+        print(f"{texts} texts at once: {min(rounds):.2f} to {max(rounds):.2f} ms", flush=True)
+        together[texts] = round(median(rounds), 2)
     where = {"processor": processor(), "threads": torch.get_num_threads(), "torch": torch.__version__}
-    found = {"date": date.today().isoformat(), **where, "milliseconds": medians}
+    found = {"date": date.today().isoformat(), **where, "milliseconds": medians, "texts_at_once": together}
     PUBLISHED.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

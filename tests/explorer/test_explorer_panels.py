@@ -38,6 +38,7 @@ def test_a_graph_keeps_its_nodes_edges_and_weights():
         "queries": [2, 3],
         "keys": [0, 1],
     }
+    assert molecules(names=["C1", "O2", "C4", "O5"]).axes() == [("query", ["C4", "O5"]), ("key", ["C1", "O2"])]
 
 
 def test_a_diagram_says_itself():

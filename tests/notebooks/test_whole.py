@@ -168,15 +168,14 @@ def chapter_12(names):
 
 
 def chapter_13(names):
-    H, G, D = 6, 3, 4
-    x, w_q, w_k, w_v = torch.randn(7, 8), torch.randn(8, H * D), torch.randn(8, G * D), torch.randn(8, G * D)
-    kept, found = [torch.empty(G, 0, D)] * 2, []
-    for some in x.split([3, 1, 2, 1]):
-        answer, *kept = names["attend"](some, w_q, w_k, w_v, H, *kept)
+    H, D = 6, 4
+    x, *matrices = torch.randn(7, 8), *torch.randn(3, 8, H * D)
+    kept, found = [torch.empty(H, 0, D)] * 2, []
+    for token in x.split(1):
+        answer, *kept = names["step"](token, *matrices, *kept)
         found.append(answer)
-    split = [(x @ w).unflatten(-1, (-1, D)).transpose(0, 1) for w in (w_q, w_k, w_v)]
-    keys, values = (each.repeat_interleave(H // G, dim=0) for each in split[1:])
-    assert_close(torch.cat(found, dim=1), scaled_dot_product_attention(split[0], keys, values, is_causal=True))
+    heads = [(x @ w).unflatten(-1, (H, D)).transpose(0, 1) for w in matrices]
+    assert_close(torch.cat(found, dim=1), scaled_dot_product_attention(*heads, is_causal=True))
 
 
 def chapter_14(names):

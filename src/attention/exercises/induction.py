@@ -24,7 +24,7 @@ def _draw_text(generator: torch.Generator, back: int | None = None, length: int 
     return symbols, back or one_of(generator, 1, 3)
 
 
-def _marks(symbols: Tensor, back: int) -> Tensor:
+def _tags(symbols: Tensor, back: int) -> Tensor:
     """The symbol so many places back, or zeros."""
     return torch.cat([torch.zeros_like(symbols[:back]), symbols[: max(len(symbols) - back, 0)]])
 
@@ -35,34 +35,34 @@ def _attend(query: Tensor, key: Tensor, value: Tensor, causal: bool = True) -> T
 
 two_heads = Exercise(
     "two_heads",
-    lambda symbols, back: _attend(symbols, _marks(symbols, back), symbols),
+    lambda symbols, back: _attend(symbols, _tags(symbols, back), symbols),
     _draw_text,
     edges=(
         Edge(partial(_draw_text, back=1), "Here the head looks one back."),
         Edge(
             partial(_draw_text, back=3, length=3),
-            "Here nothing stands `back` places before any token: no token has a mark.",
+            "Here nothing stands `back` places before any token: no token has a tag.",
         ),
         partial(_draw_text, back=1, length=1),
     ),
     mistakes=(
         Mistake(
             lambda symbols, back: _attend(symbols, symbols.roll(back, dims=0), symbols),
-            "Your marks go round: the first tokens get the symbols of the last ones. They have nothing before them, so "
-            "their marks are zeros.",
+            "Your tags go round: the first tokens get the symbols of the last ones. They have nothing before them, so "
+            "their tags are zeros.",
         ),
         Mistake(
-            lambda symbols, back: _attend(_marks(symbols, back), symbols, symbols),
-            "Your query is the mark and your key the symbol. Then a token asks for what stood before it. The token "
-            "that carries the mark is to be found, so the mark is its key.",
+            lambda symbols, back: _attend(_tags(symbols, back), symbols, symbols),
+            "Your query is the tag and your key the symbol. Then a token asks for what stood before it. The token "
+            "that carries the tag is to be found, so the tag is its key.",
         ),
         Mistake(
-            lambda symbols, back: _attend(symbols, _marks(symbols, back), _marks(symbols, back)),
-            "Your value is the mark. Then the head says the symbol that asked. The value is the symbol of the token "
+            lambda symbols, back: _attend(symbols, _tags(symbols, back), _tags(symbols, back)),
+            "Your value is the tag. Then the head says the symbol that asked. The value is the symbol of the token "
             "that is found.",
         ),
         Mistake(
-            lambda symbols, back: _attend(symbols, _marks(symbols, back), symbols, causal=False),
+            lambda symbols, back: _attend(symbols, _tags(symbols, back), symbols, causal=False),
             "Each token sees the whole text, also what follows it. A causal mask is missing.",
         ),
     ),

@@ -28,7 +28,6 @@ function graph(read, hand) {
   const keysOf = () => now.drawing.keys;
   const query = () => looked ?? chosen ?? now.chosen ?? now.drawing.queries.length - 1;
   const nameOf = (node) => now.drawing.names[node];
-  const labelOf = (node) => now.drawing.labels[node]; // as it is drawn
   const asking = () => nameOf(now.drawing.queries[query()]);
   const weight = (j, values = now.values) => values[query() * S + j];
 
@@ -44,9 +43,9 @@ function graph(read, hand) {
     });
     showChosen(now.drawing.queries.map((node) => nodes[node]), query());
     const order = keysOf().map((_, j) => j).sort((a, b) => weight(b) - weight(a));
-    const most = order.slice(0, 2).map((j) => `${labelOf(keysOf()[j])} (${brief(weight(j), now.digits)})`);
+    const most = order.slice(0, 2).map((j) => `${nameOf(keysOf()[j])} (${brief(weight(j), now.digits)})`);
     const isHidden = hand.hidesData() || !order.length;
-    const found = isHidden ? "" : `${labelOf(now.drawing.queries[query()])} → ${most.join(", ")}`;
+    const found = isHidden ? "" : `${asking()} → ${most.join(", ")}`;
     setText(caption, [now.caption, found].filter(Boolean).join(": "));
   }
 

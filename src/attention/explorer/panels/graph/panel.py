@@ -16,6 +16,7 @@ def graph(
     edges: Sequence[tuple[int, ...]],
     weights,
     *,
+    names: Sequence[str] | None = None,
     queries: Sequence[int] | None = None,
     keys: Sequence[int] | None = None,
     chosen: int | None = None,
@@ -30,12 +31,13 @@ def graph(
     nodes, and a plus between them. Where no query is a key, an arrow leads from the keys' parts to the queries'.
 
     Args:
-        labels: K short texts, one for each node. Where two are the same, all nodes are numbered from 1 where they are
-            named.
+        labels: K short texts, one for each node, as they are drawn.
         places: (K, 2), x and y of each node, y upwards. Only places within a part are compared.
         edges: two nodes, by their numbers from 0, or these and how many lines join them, up to three.
         weights: (Q, S). What is more than there are queries and keys is not drawn, so that graphs of several sizes can
             be the states of one explorer.
+        names: K texts by which the nodes are told apart. When not given, these are the labels; where two labels are
+            the same, all nodes are numbered from 1.
         queries: nodes that attend; all when not given.
         keys: nodes that are attended to; all when not given.
         chosen: which of the queries is chosen at first, or in this state, counted from 0; the last when not given.
@@ -63,11 +65,15 @@ def graph(
     values = given.numbers("weights", weights, 2)
     if values.shape[0] < len(queries) or values.shape[1] < len(keys):
         raise ValueError(f"weights must be at least ({len(queries)}, {len(keys)}), found shape {values.shape}")
-    same = len(set(labels)) < K
+    if names is None:
+        same = len(set(labels)) < K
+        names = [f"{label} {number}" if same else label for number, label in enumerate(labels, start=1)]
+    if len(names) != K:
+        raise ValueError(f"names must be {K}, one for each label, found {len(names)}")
     words = {
         "drawing": {
             "labels": labels,
-            "names": [f"{label} {number}" if same else label for number, label in enumerate(labels, start=1)],
+            "names": [str(name) for name in names],
             "places": [[round(float(part), 2) for part in spot] for spot in spots],
             "edges": joined,
             "parts": _parts(K, joined),
