@@ -46,7 +46,7 @@ def test_the_chapter_s_model_is_the_one_that_the_stored_runs_train():
     for beginning in ("class Block(", "class Transformer("):
         (source,) = (cell for cell in cells if cell.startswith(beginning))
         exec(source, names)
-    ours = names["Transformer"](11, 12, 3, 2, 9, names["Block"])
+    ours = names["Transformer"](V=11, E=12, longest=9, blocks=[names["Block"](E=12, H=3) for _ in range(2)])
     theirs = Transformer(11, 12, 3, 2, 9, tied=False)
     for name, part in WHOLE.items():
         getattr(theirs, part).load_state_dict(getattr(ours, name).state_dict())

@@ -1,8 +1,8 @@
 """Chapter 11's verbs that agree, over ten starts: ``python -m attention.course.experiments.agreement --help``.
 
 A small grammar makes sentences whose verb agrees with the subject, past other nouns: *the dog near the cats sleeps*. A
-Transformer learns to write them; of each start this keeps which rule its verbs follow as it learns, how many of its
-sentences are grammatical, and what is left without one of its heads. Then it is trained without one of its parts.
+Transformer learns to write them; of each start this keeps which rule its verbs follow, how many of its sentences are
+grammatical, and what is left without one of its heads. Then it is trained without one of its parts.
 
 All runs together take about a quarter of an hour on one processor core.
 """
@@ -29,13 +29,11 @@ VOCABULARY = [".", "the", "that", *" ".join([*NOUNS, *DOES, *SEES, NEAR, WHEN]).
 IDS = {word: number for number, word in enumerate(VOCABULARY)}
 
 WIDTH, HEADS, BLOCKS, LENGTH = 64, 4, 2, 24
-BATCH, RATE, WARM_UP, STEPS, LOOK = 32, 0.003, 50, 600, 25
-SHOWN = (0, 150, 600)  # steps at which sentences are written
+BATCH, RATE, WARM_UP, STEPS, EARLY = 32, 0.003, 50, 600, 150
 SENTENCES, TESTED, WRITTEN = 20_000, 400, 200  # in the text; of either kind in the test; by the model
 WITHOUT = ("nothing", "norms", "feed-forward", "second block", "residual", "attention")
 RUNS = [{"without": without, "seed": seed} for without in WITHOUT for seed in range(10)]
-ASKED = "the dog near the cats that the children see"
-AFTER = ". the cats sleep . " + ASKED  # the same as a second sentence, where the subject has another place
+AFTER = ". the cats sleep . the dog near the cats that the children see"  # here a head's looks are kept
 
 
 def pick(words: str, random: Random) -> str:
@@ -109,61 +107,50 @@ def text(seed: int = 0) -> list[str]:
     return words
 
 
-@cache
-def questions() -> tuple[list[str], Tensor, Tensor]:
-    """Beginnings of sentences up to the verb, in which the last noun is of the subject's number, and others.
+def kinds(pairs: tuple[list, list]) -> list[tuple[Tensor, Tensor, Tensor]]:
+    """Of each list of beginnings with numbers: ids (N, L), each last word's place (N,), is the subject plural (N,)."""
+    found = []
+    for beginnings, plural in (zip(*pair, strict=True) for pair in pairs):
+        rows = [torch.tensor([IDS[word] for word in beginning]) for beginning in beginnings]
+        last = torch.tensor([len(row) - 1 for row in rows])
+        found.append((nn.utils.rnn.pad_sequence(rows, batch_first=True), last, torch.tensor(plural) == 1))
+    return found
 
-    Returns:
-        the beginnings, 400 of either kind; the subject's number in each (N,); whether the last noun's is another (N,).
-    """
-    random, found = Random(99), {False: [], True: []}
-    while min(map(len, found.values())) < TESTED:
+
+@cache
+def questions(count: int = TESTED) -> list[tuple[Tensor, Tensor, Tensor]]:
+    """Beginnings of sentences up to the verb, as :func:`kinds`: the last noun has the subject's number, and another."""
+    random, same, other = Random(99), [], []
+    while min(len(same), len(other)) < count:
         subject, _, number = sentence(random)
         last = [word for word in subject if word in " ".join(NOUNS).split()][-1]
-        found[last not in NOUNS[number].split()].append((" ".join([".", *subject]), number))
-    chosen = [(*each, attractor) for attractor, all_found in found.items() for each in all_found[:TESTED]]
-    beginnings, numbers, attractors = zip(*chosen, strict=True)
-    return list(beginnings), torch.tensor(numbers), torch.tensor(attractors)
+        (same if last in NOUNS[number].split() else other).append(([".", *subject], number))
+    return kinds((same[:count], other[:count]))
 
 
 @cache
-def fronted() -> tuple[list[str], Tensor, Tensor]:
+def fronted() -> list[tuple[Tensor, Tensor, Tensor]]:
     """As :func:`questions`, with another phrase in front: *near the cats the dog*, which the grammar never makes.
 
-    The subject is the last noun here. In the second half the first noun, which it is elsewhere, has another number.
+    The subject is the last noun here. In the second kind the first noun, which it is elsewhere, has another number.
     """
-    random, beginnings, numbers = Random(7), [], []
-    others = [False] * TESTED + [True] * TESTED
-    for other in others:
+    random, found = Random(7), ([], [])
+    for other in [0] * TESTED + [1] * TESTED:
         number = int(2 * random.random())
         first, subject = pick(NOUNS[number ^ other], random), pick(NOUNS[number], random)
-        beginnings.append(f". {pick(NEAR, random)} the {first} the {subject}")
-        numbers.append(number)
-    return beginnings, torch.tensor(numbers), torch.tensor(others)
-
-
-def encode(beginnings: list[str]) -> tuple[Tensor, Tensor]:
-    """Ids (N, L), short texts filled up with 0, and the place of each text's last word (N,)."""
-    rows = [torch.tensor([IDS[word] for word in beginning.split()]) for beginning in beginnings]
-    return nn.utils.rnn.pad_sequence(rows, batch_first=True), torch.tensor([len(row) - 1 for row in rows])
+        found[other].append(([".", pick(NEAR, random), "the", first, "the", subject], number))
+    return kinds(found)
 
 
 @torch.no_grad()
-def share_of_plurals(read, beginnings: list[str], device: torch.device) -> Tensor:
-    """Of the probability of all verbs, the plural's share at the end of each beginning (N,); ``read`` gives logits."""
-    ids, last = encode(beginnings)
-    logits = read(ids.to(device)).cpu()[torch.arange(len(ids)), last]  # (N, V)
-    one, several = (
-        logits.softmax(-1)[:, [IDS[word] for word in (DOES[n] + " " + SEES[n]).split()]].sum(-1) for n in (0, 1)
-    )
-    return several / (one + several)
-
-
-def right(read, device: torch.device, asked=questions) -> tuple[float, float]:
-    """The share of verbs of the right number, in the first and in the second half of what is ``asked``."""
-    beginnings, numbers, other = asked()
-    is_right = (share_of_plurals(read, beginnings, device) > 0.5) == (numbers == 1)
-    return is_right[~other].double().mean().item(), is_right[other].double().mean().item()
+def right(read, device: torch.device, asked: list[tuple[Tensor, Tensor, Tensor]]) -> list[float]:
+    """The share of verbs of the right number, of each kind: all verbs of that number together are the likelier."""
+    shares = []
+    for ids, last, plural in asked:
+        chances = read(ids.to(device)).cpu()[torch.arange(len(ids)), last].softmax(-1)  # (N, V)
+        one, several = (chances[:, [IDS[word] for word in (DOES[n] + " " + SEES[n]).split()]].sum(-1) for n in (0, 1))
+        shares.append(((several > one) == plural).double().mean().item())
+    return shares
 
 
 @torch.no_grad()
@@ -212,10 +199,7 @@ def rate(step: int) -> float:
 
 
 def learn(without: str, seed: int, device: torch.device, steps: int = STEPS, look=None):
-    """Train a model; the model, what reads with it, and the loss of each step.
-
-    ``look`` is called with the step's number and what reads, before each twenty-fifth step and after the last.
-    """
+    """Train a model, and call ``look`` with what reads at step 150; the model, what reads, the loss of each step."""
     model, read = reader(without, seed, device)
     words = torch.tensor([IDS[word] for word in text(seed)])
     stops = (words[:-LENGTH] == 0).nonzero()  # each row begins at a full stop, and so with a sentence
@@ -223,17 +207,14 @@ def learn(without: str, seed: int, device: torch.device, steps: int = STEPS, loo
     optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.99))
 
     def loss_of(step: int) -> Tensor:
-        if look and step % LOOK == 0:
-            look(step, read)
+        if look and step == EARLY:
+            look(read)
         optimizer.param_groups[0]["lr"] = rate(step)
         starts = stops[torch.randint(len(stops), (BATCH,), generator=generator)]  # (B, 1)
         rows = words[starts + torch.arange(LENGTH + 1)].to(device)  # (B, L + 1)
         return cross_entropy(read(rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten())
 
-    losses = descend(optimizer, loss_of, steps)
-    if look:
-        look(steps, read)
-    return model, read, losses
+    return model, read, descend(optimizer, loss_of, steps)
 
 
 def without_head(read, block: int, head: int):
@@ -252,31 +233,22 @@ def examine(settings: dict, device: torch.device, steps: int | None = None) -> d
 
     Returns:
         the first three ``losses``, and at the end ``right`` (:func:`right`) and the share of written sentences that are
-        ``grammatical``. Of the whole model also its ``history``: step, both shares of :func:`right`, the plural's
-        share after ``ASKED``; ``written``, by step: the share that is grammatical and the first of the sentences;
-        ``fronted``, :func:`right` where :func:`fronted` is asked; ``heads``, :func:`right` without each head, by block;
-        ``looks`` (blocks, heads, L), where each head looks at the end of ``AFTER``.
+        ``grammatical``. Of the whole model also ``right`` at step 150, as ``early``; without each head, by block, as
+        ``heads``; where :func:`fronted` is asked, as ``fronted``; and ``looks`` (blocks, heads, L), where each head
+        looks at the end of ``AFTER``.
     """
-    history, written = [], {}
-
-    def look(step: int, read) -> None:
-        history.append((step, *right(read, device), share_of_plurals(read, [". " + ASKED], device).item()))
-        if step in SHOWN:
-            written[step] = share_grammatical(read)
-
-    def share_grammatical(read) -> tuple[float, list[str]]:
-        lines = write(read, WRITTEN, torch.Generator().manual_seed(1), device)
-        return sum(map(grammatical, lines)) / WRITTEN, lines[:6]
-
-    whole = settings["without"] == "nothing"
-    model, read, losses = learn(**settings, device=device, steps=steps or STEPS, look=look if whole else None)
-    found = {"losses": losses[:3], "right": right(read, device), "grammatical": share_grammatical(read)[0]}
-    if whole:
-        heads = [[right(without_head(read, block, head), device) for head in range(HEADS)] for block in range(BLOCKS)]
-        maps = model.attention_maps(encode([AFTER])[0].to(device))
+    early, asked = [], questions()
+    model, read, losses = learn(
+        **settings, device=device, steps=steps or STEPS, look=lambda read: early.extend(right(read, device, asked))
+    )
+    written = write(read, WRITTEN, torch.Generator().manual_seed(1), device)
+    found = {"losses": losses[:3], "right": right(read, device, asked)}
+    found["grammatical"] = sum(map(grammatical, written)) / WRITTEN
+    if settings["without"] == "nothing":
+        heads = [[right(without_head(read, block, h), device, asked) for h in range(HEADS)] for block in range(BLOCKS)]
+        maps = model.attention_maps(torch.tensor([[IDS[word] for word in AFTER.split()]], device=device))
         looks = torch.stack([weights[0, :, -1].detach().cpu() for weights in maps])
-        found |= {"history": history, "written": written, "heads": heads, "looks": looks}
-        found["fronted"] = right(read, device, fronted)
+        found |= {"early": early, "heads": heads, "looks": looks, "fronted": right(read, device, fronted())}
     return found
 
 
