@@ -109,8 +109,8 @@ def cache() -> None:
     medians = {name: [round(median(cell), 2) for cell in cells] for name, cells in rows.items()}
     together = {}  # the larger model, after 64 tokens of each text
     for texts in (1, 2, 8, 64):
-        tokens = torch.randint(64, (texts, lengths[0] + steps))
-        rounds = [1000 * _seconds_a_token(model, tokens, steps)[1] for _ in range(ROUNDS)]
+        tokens = torch.randint(64, (texts, 64 + TOKENS))
+        rounds = [1000 * _seconds_a_token(model, tokens)[1] for _ in range(ROUNDS)]
         print(f"{texts} texts at once: {min(rounds):.2f} to {max(rounds):.2f} ms", flush=True)
         together[texts] = round(median(rounds), 2)
     where = {"processor": processor(), "threads": torch.get_num_threads(), "torch": torch.__version__}
