@@ -43,7 +43,7 @@ ASKED = {
     "sofmax overflow": "4. Softmax, and what can learn through it › In a computer",  # a letter left out
     "postions": "8. Positions",
     "resid": "11. The Transformer: can it write a sentence? › The residual stream",  # still being typed
-    "padding_mask": "5. Masking: why can’t it copy? › Padding",
+    "padding_mask": "The package › padding_mask",
     "MultiHeadAttention": "The package › MultiHeadAttention",
     "Vaswani": "Bibliography › Ashish Vaswani, Noam Shazeer, Niki Parmar and others, 2017",
     "Why is there no order?": "6. Where Q, K, V come from › No order at all",

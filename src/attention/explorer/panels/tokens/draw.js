@@ -88,7 +88,7 @@ function tokens(read, hand) {
 
   function tell(j) {
     if (chips) {
-      const each = now.queries.map((name, i) => `${name} ${brief(weight(i, j), now.digits)}`);
+      const each = now.queries.map((name, i) => `${name} ${briefAt(now, i * S + j)}`);
       return hand.tell(`${now.keys[j]}: `, each.join(" · "), rectOf(keys[j].element));
     }
     const i = query();
@@ -106,7 +106,7 @@ function tokens(read, hand) {
 
   /** Ask the question that finds word j, if one gives it more than an equal share. */
   function askFor(j) {
-    const found = now.queries.map((name, i) => weight(i, j));
+    const found = now.queries.map((name, i) => now.values[i * S + j]);
     const most = Math.max(...found);
     if (most > 1 / S) choose(found.indexOf(most));
   }
