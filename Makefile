@@ -7,6 +7,8 @@ PORT ?= 8000
 PAPER ?= a4
 URL ?=
 
+NOTES = $(wildcard $(subst book/,book/more/,$(firstword $(subst -, ,$(NOTEBOOK))))-*.ipynb)
+
 BIN := .venv/bin
 BOOK := .venv/.book
 READY := .venv/.ready
@@ -58,10 +60,11 @@ test: chromium lint unit nbval browser ## everything that CI checks
 
 check: chromium ## what a change to one chapter needs: NOTEBOOK=book/06-self-attention.ipynb
 	@[ -f "$(NOTEBOOK)" ] || { echo "make check NOTEBOOK=book/06-self-attention.ipynb: '$(NOTEBOOK)' is no file" >&2; exit 1; }
-	$(NBVAL) "$(NOTEBOOK)" $(wildcard $(subst book/,book/more/,$(firstword $(subst -, ,$(NOTEBOOK))))-*.ipynb)
+	$(NBVAL) "$(NOTEBOOK)" $(NOTES)
 	@$(BUILD)
-	$(PYTEST) -q tests/notebooks/test_form.py tests/notebooks/test_prose_numbers.py tests/browser/test_book.py tests/browser/test_pages.py \
-		-n 2 -k "$(basename $(notdir $(NOTEBOOK))) or every_internal_link"
+	$(PYTEST) -q tests/notebooks/test_form.py tests/notebooks/test_prose_numbers.py -n 2
+	$(PYTEST) -q tests/browser/test_book.py tests/browser/test_pages.py -n 2 \
+		-k "$(foreach name,$(basename $(notdir $(NOTEBOOK) $(NOTES))),$(name) or) every_internal_link"
 
 format: $(READY) ## put code and notebooks into the form that git keeps
 	$(BIN)/python -m ruff check --fix .

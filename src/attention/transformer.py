@@ -51,7 +51,7 @@ class Transformer(nn.Module):
         process_heads: of each attention, as in :class:`attention.MultiHeadAttention`; of a module each has a copy.
             Rotary positions with another base are ``positions=None, process_heads=partial(rotate_heads,
             base=500_000.0)``.
-        attend: likewise.
+        attend: likewise, with a bias by distance, too: the queries are the last L of the S keys' positions.
 
     Raises:
         TypeError, ValueError: as :class:`Block`; also if learned positions have no ``max_length``, or rotary ones a

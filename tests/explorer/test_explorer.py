@@ -322,8 +322,8 @@ BAD_EXPLORERS = [
     ),
     (
         lambda: explore(lambda x: None, x=(1, 2)),
-        "TypeError: the function must return a panel, or a list of them (bars, curves, diagram, flow, graph, heatmap, "
-        "plane, tokens), found NoneType\nin the explorer's state x=1",
+        "TypeError: the function must return a panel, or a list of them (bars, …), found NoneType\nin the explorer's "
+        "state x=1",
     ),
     (lambda: explore(nothing, x=(1, 2), name="a_b"), "ValueError: name must be lower-case letters, … found 'a_b'"),
     (lambda: explore(nothing, x=[1, 2], play="x"), "ValueError: play must name a slider, … found 'x', sliders []"),

@@ -90,7 +90,7 @@ EDITS = [  # as somebody might make them who changes one place and forgets anoth
 @pytest.mark.parametrize(("name", "before", "after"), EDITS)
 def test_a_wrong_number_in_the_book_is_told(name, before, after, tmp_path):
     text = (BOOK / name).read_text(encoding="utf-8")
-    assert text.count(before) == 1
+    assert text.count(before) == 1, f"{name} no longer has {before!r}: change EDITS"
     (tmp_path / name).write_text(text.replace(before, after), encoding="utf-8")
     assert list(faults(PAGES | read([tmp_path / name])))
 

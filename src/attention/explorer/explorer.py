@@ -31,9 +31,9 @@ def explore(
     moves where no kernel runs; only a text box waits for a running notebook. Without controls it is a figure.
 
     Args:
-        function: returns a :func:`heatmap`, :func:`bars`, :func:`curves`, :func:`tokens`, :func:`plane`,
-            :func:`diagram` or :func:`flow`, or a list of them, of the same kinds and shapes in every state. A list
-            within the list is a group of small multiples: they stand side by side, small, and share their scales.
+        function: returns a panel (a :func:`heatmap`, :func:`bars`, …), or a list of them, of the same kinds and shapes
+            in every state. A list within the list is a group of small multiples: they stand side by side, small, and
+            share their scales.
         title: a few plain words that say what is seen; the book puts the figure's number before it.
         name: lower-case letters, digits and hyphens: a link ``#name?control=label`` sets these controls, in the page
             and from outside.
