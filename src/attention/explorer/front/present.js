@@ -10,7 +10,7 @@ const LEAST = 0.5; // what does not fit is drawn smaller, down to this part
 // What is shown of a chapter's text, and what is not. A heading stands above each slide of its section.
 const SAID = ".bd-article :is(h1, div.math, strong, table, ul, ol, pre)";
 const UNSAID = "details, #exercises, .attention-explorer, .toctree-wrapper, .cell_output, :is(table, li, figure) *";
-const SENTENCE = /(\S+\s+){3}.*[.?!]$/s; // in bold, it has four words and an end
+const SENTENCE = /^\P{Ll}(\S+\s+){3}.*[.?!]$/su; // in bold, it has four words, a beginning and an end
 
 /**
  * A `part` of the page is shown as `el`, itself if it is a figure. `size` is how much larger than on the page, 0 while
