@@ -81,7 +81,7 @@ def test_every_number_in_the_prose_is_backed(found, name):
 
 EDITS = [  # as somebody might make them who changes one place and forgets another
     ("06-self-attention.ipynb", "tensor([3.0, 0.0])  # a pronoun", "tensor([4.0, 0.0])  # a pronoun"),
-    ("06-self-attention.ipynb", "Set the `3`", "Set the `4`"),
+    ("06-self-attention.ipynb", "set the `3`", "set the `4`"),
     ("07-multi-head.ipynb", "sqrt3=5.2", "sqrt3=5.3"),
     ("teaching.md", "the weights 0.72", "the weights 0.75"),
 ]
