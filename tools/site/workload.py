@@ -14,7 +14,7 @@ TABLE = """\
 Reading is taken at 75 words a minute, formulas included, code at 6 lines a minute, a figure at 3 minutes, an exercise \
 at 10. What is folded is not counted, and the minutes are rounded to five.
 
-| Chapter | Words | Lines of code | Figures | Lecture, min | Exercises |
+| Chapter | Words | Lines of code | Figures | Reading, min | Exercises |
 |---|---:|---:|---:|---:|---:|
 """
 
