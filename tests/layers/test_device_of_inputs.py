@@ -37,11 +37,8 @@ with torch.device("cpu"):
     THEIRS, HEADS = nn.MultiheadAttention(WIDTH, H), attention.MultiHeadAttention(WIDTH, H)
     TURNING = attention.MultiHeadAttention(WIDTH, H, num_key_value_heads=1, process_heads=attention.rotate_heads)
     ADDITIVE = attention.AdditiveAttention(D, D, 3)
-    FEED_FORWARD, BLOCK, DECODER_BLOCK = (
-        attention.FeedForward(WIDTH),
-        attention.Block(WIDTH, H),
-        attention.DecoderBlock(WIDTH, H),
-    )
+    FEED_FORWARD, BLOCK = attention.FeedForward(WIDTH), attention.Block(WIDTH, H)
+    DECODER_BLOCK = attention.DecoderBlock(WIDTH, H)
     TRANSFORMERS = {
         kind: attention.Transformer(10, WIDTH, H, 2, 2 * L, kind, window=3).eval()
         for kind in ("learned", "rotary", "alibi")
@@ -101,9 +98,8 @@ CASES = {
     "exact_matches": lambda: attention.exact_matches(MODEL, SOURCE, LENGTHS, TARGET),
 }
 # What gives or takes no tensor, or makes its tensors where a generator or PyTorch's optimiser does.
-UNWATCHED = {
-    *("BOS", "EOS", "PAD", "Vocabulary", "draw_dates", "draw_dictionary", "ways_to_write", "train", "default_device")
-}
+UNWATCHED = {"BOS", "EOS", "PAD", "Vocabulary", "draw_dates", "draw_dictionary", "ways_to_write"}
+UNWATCHED |= {"train", "default_device"}
 
 
 def answers(ask):

@@ -79,6 +79,7 @@ OTHER = {
     "two in the last place": ("loss 0.123", "loss 0.125"),
     "two in the last place before a power of ten": ("5.0000e-09", "5.0002e-09"),
     "a whole number by one": ("757 of 1000 right", "756 of 1000 right"),
+    "a whole number by a tenth": ("tensor([3., 4.])", "tensor([3.1, 4.0])"),
     "an index in a label": ("W_1 is 0.5", "W_2 is 0.5"),
     "a sign": ("-0.5", "0.5"),
     "NaN for a number": ("tensor(nan)", "tensor(0.5)"),

@@ -74,9 +74,9 @@ def _text(reference: str, output: str, share: float = 0.0) -> Iterator[str]:
 
 
 def _are_near(one: Decimal, other: Decimal, most: float) -> bool:
-    """Whether they differ by one in the last decimal of either, or by less than ``most``."""
-    place = min(each.as_tuple().exponent for each in (one, other))
-    return abs(one - other) <= max(Decimal(1).scaleb(place) if place < 0 else 0, most)
+    """Whether they differ by at most one in the last decimal, where both have any, or by ``most``."""
+    places = [each.as_tuple().exponent for each in (one, other)]
+    return abs(one - other) <= max(Decimal(1).scaleb(min(places)) if max(places) < 0 else 0, most)
 
 
 def _figure(old_payload: str, new_payload: str) -> Iterator[str]:
@@ -102,7 +102,8 @@ def _field(name: str, old: dict[str, Any], new: dict[str, Any], counts: list[int
         for one, other in {(json.dumps(one), json.dumps(other)) for one, other in np.broadcast(first, second)}:
             yield from _words([json.loads(one)], [json.loads(other)])
     elif first.dtype == bool:
-        yield from ["another mask"] if (first != second).any() else []
+        if (first != second).any():
+            yield "another mask"
     else:
         yield from _apart(first, second, *_scale(name, panel, first))
 

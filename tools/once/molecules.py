@@ -4,15 +4,12 @@ It needs RDKit, which the book itself does not; the weekly job compares what is 
 """
 
 import json
-from pathlib import Path
 
 from rdkit import Chem
 from rdkit.Chem import rdDepictor
 
-from attention.course import molecules
+from attention.course.molecules import FILE
 from attention.course.reaction import ESTER, REACTIONS
-
-FILE = Path(molecules.__file__).with_suffix(".json")
 
 
 def drawn(line: str) -> dict[str, list]:

@@ -89,8 +89,7 @@ class CodeBelow(SphinxPostTransform):
 
     def run(self, **_) -> None:
         for cell in self.document.findall(nodes.container):
-            drawn = "".join(raw.astext() for raw in cell.findall(nodes.raw))
-            if cell.get("nb_element") != "cell_code" or "<attention-explorer" not in drawn:
+            if cell.get("nb_element") != "cell_code" or "<attention-explorer" not in _html(cell):
                 continue
             cell["classes"].append("with-figure")
             if isinstance(cell[0], HideCodeCellNode):

@@ -92,8 +92,9 @@ def _digits(matrix: Tensor) -> int:
 
 def _named(names: Sequence[str] | None, row: Tensor) -> str:
     """A row's numbers with their names, where they have any."""
-    shown = [f"{name} {number:.2f}".replace("-", "−") for name, number in zip(names or (), row, strict=bool(names))]
-    return f": {', '.join(shown)}" if shown else ""
+    pairs = zip(names, row, strict=True) if names else ()
+    shown = ", ".join(f"{name} {number:.2f}".replace("-", "−") for name, number in pairs)
+    return f": {shown}" if names else ""
 
 
 def _most(name: str, row: Tensor, seen: Tensor, words: Sequence[str]) -> str:
