@@ -13,18 +13,23 @@ const boxOf = (name) => document.querySelector(`.diagram a:has([data-box="${name
 addEventListener("load", async () => {
   await window.MathJax?.startup.promise;
   for (const [name, drawn] of Object.entries(PARTS)) {
-    if (!boxOf(name)) continue;
+    const ariaLabel = boxOf(name)?.ariaLabel;
+    if (!ariaLabel) continue;
     for (const formula of document.querySelectorAll("div.math svg")) {
       formula.querySelectorAll(drawn).forEach((part, i) => {
         formula.setAttribute("role", "group");
         formula.removeAttribute("aria-hidden");
-        Object.assign(part, { role: "img", ariaLabel: boxOf(name).ariaLabel, tabIndex: i ? -1 : 0 });
+        Object.assign(part, { role: "img", ariaLabel, tabIndex: i ? -1 : 0 });
         part.dataset.box = name;
       });
     }
   }
   const first = document.querySelector("div.math:has([data-box])");
-  if (first) first.dataset.says = "point at a letter, or tap it";
+  if (!first) return;
+  first.dataset.says = "point at a letter, or tap it";
+  addEventListener("pointerover", sayPart);
+  addEventListener("focusin", sayPart);
+  addEventListener("keydown", ({ key }) => key === "Escape" && sayPart({ target: document }));
 });
 
 function sayPart({ target }) {
@@ -35,6 +40,3 @@ function sayPart({ target }) {
   boxOf(part.dataset.box).classList.add("told");
   part.closest("div.math").dataset.says = part.ariaLabel;
 }
-addEventListener("pointerover", sayPart);
-addEventListener("focusin", sayPart);
-addEventListener("keydown", ({ key }) => key === "Escape" && sayPart({ target: document }));

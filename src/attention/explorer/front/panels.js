@@ -71,8 +71,8 @@ function makePanels(store, readout, { isVeiled, act, follow, drop, scale }) {
     const own = {
       highlight,
       onStop: (stop) => stops.push(stop),
-      /** Let a pointer read what lies there. @returns {() => void} forgets what it has read */
-      reads(element, readAt, forget) {
+      /** Let a pointer read what lies there; `forget` what highlight({}) does not. @returns {() => void} forgets all */
+      reads(element, readAt, forget = () => {}) {
         const leave = () => {
           forget();
           hand.hideReadout();

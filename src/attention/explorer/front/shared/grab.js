@@ -5,11 +5,11 @@
 /**
  * @param {Element} grip what is taken @param {Element} figure which is dragged then @param {any} hand the explorer's
  * @param {{controls: string[], state: () => number[], place: (state: number[]) => number[], said: () => string[],
- *          start?: () => void, rail?: Element}} how  the controls that it moves, one or two; the present state; where
+ *          start?: () => void, rail?: Element}} how  the controls that it moves, one by one; the present state; where
  *   the grip lies in a state, in pixels of the window; what is told beside the finger; a longer thing to take
  */
 function grab(grip, figure, hand, { controls, state, place, said, start, rail }) {
-  let held = null; // the way or the net of places, and how far from the grip's middle the finger took it
+  let held = null; // the places on its ways, and how far from the grip's middle the finger took it
 
   grip.classList.add("grip");
   const take = (event) => {
@@ -50,7 +50,7 @@ function placeGrip(grip, [x, y]) {
 
 /** From a point to the places of the controls, in parts of a step, at which a grip lies nearest to it: one by one. */
 function placesOf(axes, state, place) {
-  const ways = {}; // of each axis, through the other's nearest state
+  const ways = {}; // of each axis, through the others' nearest states
   return (x, y) => {
     for (const [axis, count] of axes) {
       const from = state.map(Math.round).with(axis, 0);

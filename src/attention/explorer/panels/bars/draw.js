@@ -106,7 +106,7 @@ function bars(read, hand) {
     if (row >= 0) point(row, target.getAttribute("data-part"));
     return row >= 0;
   }
-  hand.reads(table, readAt, () => mark(-1, null));
+  hand.reads(table, readAt);
   const highlight = (lit) => mark(now.labels.indexOf(lit[now.axis]), lit[now.parts_axis]);
   const compare = (state) => (compared = state && read.whole(state).values);
   const summary = () => (rows.length > 4 ? "" : now.labels.map((label, i) => `${label} ${briefAt(now, i)}`).join(", "));

@@ -264,11 +264,7 @@ function curves(read, hand) {
     point(index, names[placeOfLeast(now.line.map((line) => Math.abs(plot.py(line[index]) - y)))]);
     return true;
   }
-  const leave = hand.reads(stage, readAt, () => {
-    at = null;
-    mark(null);
-    showHair();
-  });
+  const leave = hand.reads(stage, readAt);
   listen(cursor, "focus", () => cursor.matches(":focus-visible") && point(at ?? middle()));
   listen(cursor, "blur", leave);
   listen(cursor, "keydown", (event) => {

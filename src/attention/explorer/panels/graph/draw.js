@@ -124,7 +124,7 @@ function graph(read, hand) {
     return node >= 0;
   }
 
-  hand.reads(scroller, readAt, () => look(null));
+  hand.reads(scroller, readAt);
   choosing(scroller, () => now.drawing.queries.map((node) => nodes[node]), choose);
 
   function highlight(lit) {

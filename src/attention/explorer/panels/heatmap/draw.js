@@ -137,7 +137,7 @@ function heatmap(read, hand) {
     if (place) point(...place);
     return place !== null;
   };
-  const leave = hand.reads(table, readAt, () => highlight({}));
+  const leave = hand.reads(table, readAt);
   listen(table, "focusin", ({ target }) => readAt(target));
   listen(table, "focusout", leave);
   function choose(place) {

@@ -226,7 +226,7 @@ function plane(read, hand) {
     return true;
   }
 
-  hand.reads(svg, readAt, () => mark(null));
+  hand.reads(svg, readAt);
   const highlight = (lit) => mark(lit[now.axis]);
   const compare = (state) => (compared = state && read.whole(state).vectors);
   const summary = () => (handles.length ? sentence() : "");

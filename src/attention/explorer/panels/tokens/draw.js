@@ -87,14 +87,12 @@ function tokens(read, hand) {
   }
 
   function tell(j) {
-    if (chips) {
-      const each = now.queries.map((name, i) => `${name} ${briefAt(now, i * S + j)}`);
-      return hand.tell(`${now.keys[j]}: `, each.join(" · "), rectOf(keys[j].element));
-    }
     const i = query();
-    const where = `${now.axes[0]} ${now.queries[i]} → ${now.axes[1]} ${now.keys[j]}: `;
-    hand.tell(where, toldAt(now, i * S + j), rectOf(keys[j].element));
-    hand.highlight({ [now.axes[0]]: now.queries[i], [now.axes[1]]: now.keys[j] });
+    const each = (name, at) => `${name} ${briefAt(now, at * S + j)}`;
+    const where = chips ? "" : `${now.axes[0]} ${now.queries[i]} → ${now.axes[1]} `;
+    const what = chips ? now.queries.map(each).join(" · ") : toldAt(now, i * S + j);
+    hand.tell(`${where}${now.keys[j]}: `, what, rectOf(keys[j].element));
+    if (!chips) hand.highlight({ [now.axes[0]]: now.queries[i], [now.axes[1]]: now.keys[j] });
   }
 
   function choose(i) {
@@ -140,8 +138,8 @@ function tokens(read, hand) {
     look(null);
     if (two) face(-1);
   });
-  choosing(asking, () => queries.map((item) => item.element), choose);
-  if (chips && read.first("control")) choosing(asking, () => keys.map((item) => item.element), askFor);
+  const [items, act] = chips && read.first("control") ? [keys, askFor] : [queries, choose];
+  choosing(asking, () => items.map((item) => item.element), act);
   hand.onStop(watchSize(stage, () => now && two && drawArcs()));
 
   function highlight(lit) {
