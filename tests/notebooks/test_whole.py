@@ -94,7 +94,8 @@ def chapter_7(names):
 
 def chapter_8(names):
     x = torch.randn(2, 3, 7, 10)
-    assert_close(names["sinusoidal_positions"](7, 10), sinusoidal_positions(7, 10))
+    interleaved = names["sinusoidal_positions"](7, 10).unflatten(1, (2, 5)).mT.flatten(1)
+    assert_close(interleaved, sinusoidal_positions(7, 10))
     assert_close(names["rotate"](x), rotate(x))
 
 
