@@ -47,7 +47,7 @@ def examine(settings: dict, device: torch.device, steps: int | None = None) -> d
         ``without``, the loss if the second block can't see the first block's heads in its queries, keys or values.
     """
     tokens, period = induction.test_texts(device)
-    model, losses, _ = induction.learn(settings, device, STEPS[settings["kind"]] if steps is None else steps)
+    model, losses = induction.learn(settings, device, STEPS[settings["kind"]] if steps is None else steps)
     mask = induction.bar(induction.LENGTH).to(device) if settings["kind"] == "barred" else None
 
     def loss_and_share(role: str | None) -> tuple[float, float]:

@@ -52,7 +52,8 @@ def copy(seed: int, device: torch.device, steps: int | None) -> dict:
     """A copier as chapter 12's.
 
     The loss of each step, ``losses``; the shares of copied tokens that are right, by block ``without`` each head, and
-    ``two_ahead``, of the token two ahead, if the head of the first block that looks one back looks two back.
+    ``two_ahead``, of the token two ahead, if the head of the first block that looks one back looks two back. How far
+    each head of that block does so is ``one_back``.
     """
     torch.manual_seed(seed)
     generator = torch.Generator().manual_seed(seed)
@@ -74,10 +75,10 @@ def copy(seed: int, device: torch.device, steps: int | None) -> dict:
         return is_right[induction.copied(tokens, period)].double().mean().item()
 
     silent = [induction.silence([head], LENGTH - 1) for head in range(induction.HEADS)]
-    scores = induction.measure(model, tokens, period)["one_back"]
-    steered = induction.pin([scores.index(max(scores))], 2, LENGTH - 1)
+    one_back = induction.measure(model, tokens, period)["one_back"]
+    steered = induction.pin([one_back.index(max(one_back))], 2, LENGTH - 1)
     without = [[share(block, mask) for mask in silent] for block in range(2)]
-    return {"losses": losses, "without": without, "two_ahead": share(0, steered, ahead=2)}
+    return {"losses": losses, "without": without, "two_ahead": share(0, steered, ahead=2), "one_back": one_back}
 
 
 def examine(settings: dict, device: torch.device, steps: int | None = None) -> dict:
