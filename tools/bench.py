@@ -36,7 +36,7 @@ from tools.chromium import chromium
 ROUNDS = 5
 TOKENS = 16  # written with the cache
 EMBED_DIM, NUM_HEADS = 512, 8  # the base model of Vaswani et al. (2017)
-PUBLISHED = Path(experiments.__file__).parent / "stored" / "time_a_token.json"
+STORED = Path(experiments.__file__).parent / "stored"
 
 FRAME = 16  # milliseconds
 STEPS = 200
@@ -106,16 +106,13 @@ def cache() -> None:
             rounds = [_seconds_a_token(model, tokens) for _ in range(ROUNDS)]
             rows[f"{name}, after {length}"] = [[1000 * each for each in kind] for kind in zip(*rounds, strict=True)]
     show("Milliseconds for one more token", ["all read again", "with a cache"], rows)
-    medians = {name: [round(median(cell), 2) for cell in cells] for name, cells in rows.items()}
     together = {}  # the larger model, after 64 tokens of each text
     for texts in (1, 2, 8, 64):
         tokens = torch.randint(64, (texts, 64 + TOKENS))
         rounds = [1000 * _seconds_a_token(model, tokens)[1] for _ in range(ROUNDS)]
         print(f"{texts} texts at once: {min(rounds):.2f} to {max(rounds):.2f} ms", flush=True)
         together[texts] = round(median(rounds), 2)
-    where = {"processor": processor(), "threads": torch.get_num_threads(), "torch": torch.__version__}
-    found = {"date": date.today().isoformat(), **where, "milliseconds": medians, "texts_at_once": together}
-    PUBLISHED.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    publish("time_a_token.json", rows, texts_at_once=together)
 
 
 @torch.inference_mode()
@@ -129,6 +126,33 @@ def _seconds_a_token(model: Transformer, tokens: Tensor) -> tuple[float, float]:
     start = time.process_time()
     model(tokens[:, : length + 1])
     return time.process_time() - start, kept / TOKENS
+
+
+def blocks() -> None:
+    """Attention step by step and in blocks; the numbers that chapter 14 prints are written anew."""
+
+    def step_by_step(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        return (query @ key.mT / 8).softmax(-1) @ value
+
+    rows = {}
+    for length in (1024, 4096, 8192):
+        head = torch.randn(3, 1, 1, length, 64)
+        timers = [
+            Timer("run(*head)", globals={"run": run, "head": head}, timer=time.process_time)
+            for run in (step_by_step, F.scaled_dot_product_attention)
+        ]
+        rounds = [[1000 * timer.timeit(5).mean for timer in timers] for _ in range(ROUNDS)]
+        rows[f"{length} tokens"] = [*map(list, zip(*rounds, strict=True))]
+    show("Milliseconds for one head", ["step by step", "in blocks"], rows)
+    publish("time_in_blocks.json", rows)
+
+
+def publish(name: str, rows: dict[str, list[list[float]]], **more: object) -> None:
+    """Write the medians into a file that a chapter prints, with the day and the processor."""
+    where = {"processor": processor(), "threads": torch.get_num_threads(), "torch": torch.__version__}
+    medians = {name: [round(median(cell), 2) for cell in cells] for name, cells in rows.items()}
+    found = {"date": date.today().isoformat(), **where, "milliseconds": medians, **more}
+    (STORED / name).write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def processor() -> str:
@@ -175,7 +199,7 @@ def screen() -> None:
     show(f"From the hand to the screen, to a frame of {FRAME} ms", ["median", "95th percentile"], rows)
 
 
-BENCHMARKS = {each.__name__: each for each in (layers, cache, screen)}
+BENCHMARKS = {each.__name__: each for each in (layers, cache, blocks, screen)}
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
