@@ -25,7 +25,7 @@ BINS = 50  # and a heatmap of so many stretches of queries and of keys
 RUNS = [{"leave_one_out": False}, {"leave_one_out": True}]
 
 
-def target(x: Tensor) -> Tensor:
+def true_curve(x: Tensor) -> Tensor:
     """The curve to be found: ``2 sin x + 0.4 sin 3x + 0.6 sin 6x + √x``."""
     return 2 * x.sin() + 0.4 * (3 * x).sin() + 0.6 * (6 * x).sin() + x.sqrt()
 
@@ -34,7 +34,7 @@ def draw(points: int, seed: int) -> tuple[Tensor, Tensor]:
     """Noisy points of the curve, x uniform and ascending, (points,) and (points,); on the CPU, the same everywhere."""
     chance = {"generator": torch.Generator().manual_seed(seed), "device": "cpu"}
     x = (SPAN * torch.rand(points, **chance)).sort().values
-    return x, target(x) + NOISE * torch.randn(points, **chance)
+    return x, true_curve(x) + NOISE * torch.randn(points, **chance)
 
 
 @torch.no_grad()
@@ -59,7 +59,7 @@ def figure(x: Tensor, y: Tensor, w: Tensor) -> dict[str, Tensor | float]:
         "w": w[::step].clone(),
         "train": loss_and_gradient(x, y, w)[0].item(),
         "leave_one_out": loss_and_gradient(x, y, w, leave_one_out=True)[0].item(),
-        "test": mse_loss(answers[:, 0], target(grid)).item(),
+        "test": mse_loss(answers[:, 0], true_curve(grid)).item(),
         "heatmap": rows.mT @ answers[:, 1:] / rows.sum(0)[:, None].clamp(min=1),
     }
 

@@ -1,51 +1,57 @@
 """Chapters 10 and 12 from other starts: ``python -m attention.course.experiments.starts --help``.
 
 One start shows what can happen, several show how far it depends on luck. Chapter 10's translator is trained from eight
-seeds, and from three with one vector in place of attention; chapter 12's copier from eleven. The two chapters train one
-of these each, and print what came of the others.
+seeds, chapter 12's copier from eleven. The two chapters train one of these each, and print what came of the others.
 
 All runs together take about two minutes on one processor core.
 """
 
-from functools import partial
+import string
+from functools import cache, partial
 from itertools import islice
 
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from attention.course.data import Vocabulary, draw_dates
 from attention.course.experiments import induction
 from attention.course.experiments.runs import command, descend, stored
-from attention.course.experiments.sequence_to_sequence import HIDDEN, OneVector, dates
 from attention.course.training import exact_matches, train
 from attention.modules import AdditiveAttention
 from attention.seq2seq import Decoder, Encoder, Translator
 
-STEPS = {"translator": 180, "one vector": 360, "copier": 200}
-SEEDS = {"translator": range(8), "one vector": range(3), "copier": range(11)}
+STEPS = {"translator": 180, "copier": 200}
+SEEDS = {"translator": range(8), "copier": range(11)}
 RUNS = [{"kind": kind, "seed": seed} for kind, seeds in SEEDS.items() for seed in seeds]
 ASKED = ["24 June 1985", "June 24th, 1985", "Mon 24 Jun 85", "24.06.1985", "14/1/12"]
+READS, WRITES = Vocabulary(string.ascii_letters + string.digits + " ,./"), Vocabulary(string.digits + "-")
 TEXTS, LENGTH = 64, 33  # on which the copier is tested
 
 
-def translate(kind: str, seed: int, device: torch.device, steps: int | None) -> dict:
-    """A translator of dates as chapter 10's, or one whose decoder is given the same two states at every step.
+@cache
+def dates(device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+    """Source, lengths and target: ten thousand to train on, and another thousand."""
+    texts, isos = zip(*draw_dates(11_000, generator=torch.Generator().manual_seed(0)), strict=True)
+    return *READS.encode(texts, device), WRITES.encode(isos, device)[0]
+
+
+def translate(seed: int, device: torch.device, steps: int | None) -> dict:
+    """A translator of dates as chapter 10's.
 
     The loss of each step, ``losses``; how many of a thousand dates are ``right``; what it ``writes`` for ``ASKED``, and
     where the ``first`` digit of each looks most.
     """
-    task = dates(device)
     torch.manual_seed(seed)
-    encoder = Encoder(len(task.characters), HIDDEN, bidirectional=True)
-    attention = AdditiveAttention(HIDDEN, HIDDEN, HIDDEN // 2) if kind == "translator" else OneVector()
-    model = Translator(encoder, Decoder(len(task.digits), HIDDEN, attention)).to(device)
-    options = {"steps": STEPS[kind], "batch_size": 40, "learning_rate": 0.012}
-    training, held = ([tensor[part] for tensor in task.pairs] for part in (slice(10_000), slice(10_000, None)))
+    encoder, attention = Encoder(len(READS), 64, bidirectional=True), AdditiveAttention(64, 64, 32)
+    model = Translator(encoder, Decoder(len(WRITES), 64, attention)).to(device)
+    options = {"steps": STEPS["translator"], "batch_size": 40, "learning_rate": 0.012}
+    training, held = ([tensor[part] for tensor in dates(device)] for part in (slice(10_000), slice(10_000, None)))
     losses = list(islice(train(model, *training, generator=torch.Generator().manual_seed(seed), **options), steps))
-    ids, weights = model.translate(*task.characters.encode(ASKED, device), max_steps=11)
+    ids, weights = model.translate(*READS.encode(ASKED, device), max_steps=11)
     right = exact_matches(model, *held).sum().item()
     looks = weights[:, 0].argmax(dim=1).tolist()
-    return {"losses": losses, "right": right, "writes": task.digits.decode(ids), "first": looks}
+    return {"losses": losses, "right": right, "writes": WRITES.decode(ids), "first": looks}
 
 
 def copy(seed: int, device: torch.device, steps: int | None) -> dict:
@@ -86,9 +92,8 @@ def examine(settings: dict, device: torch.device, steps: int | None = None) -> d
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)  # single precision differs between processors
     try:
-        if settings["kind"] == "copier":
-            return copy(settings["seed"], device, steps)
-        return translate(**settings, device=device, steps=steps)
+        run = copy if settings["kind"] == "copier" else translate
+        return run(settings["seed"], device, steps)
     finally:
         torch.set_default_dtype(before)
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.functional import mse_loss
 
 from attention.course.experiments.gradient import loss_and_gradient
-from attention.course.experiments.kernel_regression import RATE, SPAN, draw, target
+from attention.course.experiments.kernel_regression import RATE, SPAN, draw, true_curve
 from attention.course.experiments.runs import command, stored
 from attention.regression import NadarayaWatson
 
@@ -34,7 +34,7 @@ def test_error(x: Tensor, y: Tensor, w: Tensor) -> float:
     grid = torch.linspace(0, SPAN, POINTS, dtype=x.dtype, device=x.device)
     kernel = NadarayaWatson(x, y, per_key=w.dim() > 0)
     kernel.w.copy_(w)
-    return mse_loss(kernel(grid), target(grid)).item()
+    return mse_loss(kernel(grid), true_curve(grid)).item()
 
 
 def examine(settings: dict, device: torch.device, steps: int | None = None) -> dict:
