@@ -9,7 +9,6 @@ from torch.testing import assert_close
 
 from attention.course.digits import from_patches, read_digits, to_patches
 from attention.course.experiments import digits
-from refusals import refuses
 
 pytestmark = pytest.mark.usefixtures("on_the_cpu")
 
@@ -38,13 +37,6 @@ def test_patches_make_the_picture_again(shape):
     pictures = torch.rand(shape)
     assert to_patches(pictures).shape == (*shape[:-2], 16, 4)
     assert torch.equal(from_patches(to_patches(pictures)), pictures)
-
-
-def test_other_shapes_are_refused():
-    pictures = {"pictures": torch.zeros(3, 8, 7)}
-    refuses(to_patches, pictures, ValueError, "pictures must be 8 × 8, found pictures (3, 8, 7)")
-    patches = {"patches": torch.zeros(4, 16)}
-    refuses(from_patches, patches, ValueError, "patches must be 16 of 4 numbers, found patches (4, 16)")
 
 
 def test_each_digit_is_drawn_once():

@@ -12,8 +12,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attention.arguments import shapes
-
 
 def read_digits() -> tuple[Tensor, Tensor]:
     """Read 1,797 handwritten digits, which come with the package.
@@ -45,14 +43,9 @@ def to_patches(pictures: Tensor) -> Tensor:
     Returns:
         (…, 16, 4), the four numbers of each patch row by row.
 
-    Raises:
-        ValueError: a picture is not 8 × 8.
-
     >>> to_patches(torch.arange(64).view(8, 8))[:2].tolist()
     [[0, 1, 8, 9], [2, 3, 10, 11]]
     """
-    if pictures.shape[-2:] != (8, 8):
-        raise ValueError(f"pictures must be 8 × 8, found {shapes(pictures=pictures)}")
     cut = pictures.unflatten(-2, (4, 2)).unflatten(-1, (4, 2))  # (…, 4, 2, 4, 2)
     return cut.transpose(-3, -2).flatten(-2).flatten(-3, -2)  # (…, 4, 4, 2, 2) → (…, 16, 4)
 
@@ -60,14 +53,9 @@ def to_patches(pictures: Tensor) -> Tensor:
 def from_patches(patches: Tensor) -> Tensor:
     """Put patches (…, 16, 4) together again to pictures (…, 8, 8).
 
-    Raises:
-        ValueError: there are not 16 patches of 4 numbers.
-
     >>> pictures, _ = read_digits()
     >>> torch.equal(from_patches(to_patches(pictures)), pictures)
     True
     """
-    if patches.shape[-2:] != (16, 4):
-        raise ValueError(f"patches must be 16 of 4 numbers, found {shapes(patches=patches)}")
     cut = patches.unflatten(-2, (4, 4)).unflatten(-1, (2, 2))  # (…, 4, 4, 2, 2)
     return cut.transpose(-3, -2).flatten(-2).flatten(-3, -2)  # (…, 4, 2, 4, 2) → (…, 8, 8)
