@@ -24,7 +24,6 @@ const SYNONYMS = {
   rope: "rotary",
   license: "licence",
   slides: "lecture",
-  transformers: "transformer",
   ffn: "feed forward",
   mlp: "feed forward",
 };
