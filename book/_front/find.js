@@ -1,7 +1,8 @@
 // The search page: ranks the sections of PAGES (tools/site/sections.py) by the words that they share with a query
-// (a rare word and a word of the title counting for more), and shows the best, each with its place in the book.
+// (Okapi BM25, a word of the title counting for more), and shows the best, each with its place in the book.
 const SHOWN = 25;
 const OFTEN = 1.6; // how much a word's further occurrences in a section count
+const LONG = 0.5; // how much a section's length counts against it
 const IN_TITLE = 1.2; // what a word of the title counts for, and a word of the chapter's title
 const IN_CHAPTER = 0.3;
 const BEGUN = 0.5; // what a word counts for that begins with a word of the query
@@ -47,7 +48,8 @@ const sections = PAGES.flatMap(([page, chapter, all]) =>
     const isAside = /more\/|teaching|api|figures|bibliography/.test(page) || (anchor && /^\d+\. /.test(title));
     const titled = new Set(termsOf(`${title} ${text.match(/[^.?!:]*[?]/g) ?? ""}`)); // its questions are titles, too
     const under = new Set(termsOf(chapter));
-    const section = { page, chapter, anchor, title, text, titled, under, worth: isAside ? ASIDE : 1 };
+    const worth = isAside ? ASIDE : 1;
+    const section = { page, chapter, anchor, title, text, titled, under, worth, size: terms.length };
     for (const term of [...terms, ...titled]) {
       if (!index.has(term)) index.set(term, new Map());
       index.get(term).set(section, (index.get(term).get(section) ?? 0) + 1);
@@ -55,6 +57,7 @@ const sections = PAGES.flatMap(([page, chapter, all]) =>
     return section;
   }),
 );
+const usual = sections.reduce((sum, { size }) => sum + size, 0) / sections.length;
 
 /** The book's words that a reader may mean by a word, and how surely: it, and those of which it is the beginning. */
 function meant(term, isLast) {
@@ -81,8 +84,9 @@ function search(query) {
       const places = index.get(word);
       const rare = Math.log(1 + (sections.length - places.size + 0.5) / (places.size + 0.5));
       for (const [section, often] of places) {
+        const count = often / (1 - LONG + (LONG * section.size) / usual);
         const titled = IN_TITLE * section.titled.has(word) + IN_CHAPTER * section.under.has(word);
-        const score = section.worth * surely * rare * ((often * (OFTEN + 1)) / (often + OFTEN) + titled);
+        const score = section.worth * surely * rare * ((count * (OFTEN + 1)) / (count + OFTEN) + titled);
         best.set(section, Math.max(best.get(section) ?? 0, score));
       }
     }
