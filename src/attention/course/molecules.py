@@ -25,7 +25,7 @@ class Drawing(NamedTuple):
 
 
 def drawing(line: str) -> Drawing:
-    """The picture of one of chapter 15's reactions, ``REACTIONS``.
+    """The picture of one of chapter 15's reactions, those of ``KNOWN``.
 
     >>> drawing("CCCCBr.[OH-]>>CCCCO").symbols
     ['C', 'C', 'C', 'C', 'Br', 'O⁻', 'C', 'C', 'C', 'C', 'O']
