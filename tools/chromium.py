@@ -4,7 +4,6 @@
 """
 
 import os
-import platform
 import shutil
 import subprocess
 import sys
@@ -15,12 +14,6 @@ from playwright.sync_api import Browser, Error, sync_playwright
 
 # The first has no window to draw around a page, which makes each page opened much cheaper.
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-COMMANDS = {
-    "debian": "sudo apt-get install chromium-headless-shell libatomic1 fontconfig fonts-noto-cjk",
-    "ubuntu": "sudo apt-get install libatomic1 && sudo {playwright} install-deps chromium, then make test again",
-    "fedora": "sudo dnf install chromium",
-    "arch": "sudo pacman -S chromium",
-}
 START = "from tools.chromium import chromium\nwith chromium(): pass"
 PLAYWRIGHT = [sys.executable, "-m", "playwright"]
 
@@ -43,10 +36,8 @@ def chromium(*options: str) -> Iterator[Browser]:
                 browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", *options])
             except Error as error:
                 lines = error.message.splitlines()
-                why = next(
-                    (line for line in lines if "error while loading" in line or "doesn't exist" in line), lines[0]
-                )
-                faults.append(f"\n  {path or 'of Playwright'}: {why.strip()}")
+                why = [line for line in lines if "error while loading" in line or "doesn't exist" in line]
+                faults.append(f"\n  {path or 'of Playwright'}: {(why or lines)[0].strip()}")
             else:
                 yield browser
                 browser.close()
@@ -70,7 +61,8 @@ def main() -> None:
             print("No Chromium starts here:", *command, flush=True)
             subprocess.run(command, check=False)  # what is there may do
     if fault:
-        sys.exit(f"{fault}\n{_advice()}")
+        get = f"'{sys.executable}' -m playwright install --with-deps chromium"
+        sys.exit(f"{fault}\nGet one with {get}; or name one: CHROMIUM=/path/to/chromium.")
     if sys.platform == "linux" and not has_chinese():
         if not apt or subprocess.run([*install, "fontconfig", "fonts-noto-cjk"], check=False).returncode:
             print("No font has Chinese characters: what is printed with them is not tested.", flush=True)
@@ -95,16 +87,6 @@ def _fault() -> str:
 def has_chinese() -> bool:
     """Whether a font has what the page of errata quotes."""
     return bool(shutil.which("fc-list") and subprocess.check_output(["fc-list", ":lang=zh"]))
-
-
-def _advice() -> str:
-    if os.environ.get("CHROMIUM"):
-        return "CHROMIUM names it: name another, or none."
-    playwright = f"'{sys.executable}' -m playwright"
-    own = f"{playwright} install chromium --only-shell"
-    if sys.platform == "linux":
-        own = COMMANDS.get(platform.freedesktop_os_release().get("ID"), own).format(playwright=playwright)
-    return f"Get one with {own}; or name one: CHROMIUM=/path/to/chromium."
 
 
 if __name__ == "__main__":

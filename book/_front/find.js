@@ -5,6 +5,7 @@ const OFTEN = 1.6; // how much a word's further occurrences in a section count
 const LONG = 0.5; // how much a section's length counts against it
 const IN_TITLE = 1.2; // what a word of the title counts for, and a word of the chapter's title
 const IN_CHAPTER = 0.3;
+const BEGUN = 0.5; // what a word counts for that begins with a word of the query
 const ASIDE = 0.5; // what a note counts, an exercise, the instructors' page, the package and the bibliography
 const EXCERPT = 220; // characters
 
@@ -24,7 +25,6 @@ const SYNONYMS = {
   rope: "rotary",
   license: "licence",
   slides: "lecture",
-  transformers: "transformer",
   ffn: "feed forward",
   mlp: "feed forward",
 };
@@ -47,8 +47,9 @@ const sections = PAGES.flatMap(([page, chapter, all]) =>
     const terms = termsOf(text);
     const isAside = /more\/|teaching|api|figures|bibliography/.test(page) || (anchor && /^\d+\. /.test(title));
     const titled = new Set(termsOf(`${title} ${text.match(/[^.?!:]*[?]/g) ?? ""}`)); // its questions are titles, too
-    const section = { page, chapter, anchor, title, text, titled, size: terms.length, worth: isAside ? ASIDE : 1 };
-    section.under = new Set(termsOf(chapter));
+    const under = new Set(termsOf(chapter));
+    const worth = isAside ? ASIDE : 1;
+    const section = { page, chapter, anchor, title, text, titled, under, worth, size: terms.length };
     for (const term of [...terms, ...titled]) {
       if (!index.has(term)) index.set(term, new Map());
       index.get(term).set(section, (index.get(term).get(section) ?? 0) + 1);
@@ -58,21 +59,11 @@ const sections = PAGES.flatMap(([page, chapter, all]) =>
 );
 const usual = sections.reduce((sum, { size }) => sum + size, 0) / sections.length;
 
-/** Do two words differ by one letter too many, too few or wrong, or by two that changed places? */
-function near(one, other) {
-  const i = [...one, ""].findIndex((letter, at) => letter !== other[at]);
-  const [a, b] = [one.slice(i), other.slice(i)];
-  const isTurned = a[0] === b[1] && a[1] === b[0] && a.slice(2) === b.slice(2);
-  return isTurned || a.slice(1) === b.slice(1) || a === b.slice(1) || a.slice(1) === b;
-}
-
-/** The book's words that a reader may mean by a word, and how surely. */
+/** The book's words that a reader may mean by a word, and how surely: it, and those of which it is the beginning. */
 function meant(term, isLast) {
-  const found = new Map(index.has(term) ? [[term, 1]] : []);
-  const add = (isMeant, surely) => [...index.keys()].forEach((other) => isMeant(other) && found.set(other, surely));
-  if (term.length > 2 && (isLast || !found.size)) add((other) => other !== term && other.startsWith(term), 0.5);
-  if (term.length > 3 && !found.size) add((other) => other[0] === term[0] && near(term, other), 0.4);
-  return found;
+  const isBegun = term.length > 2 && (isLast || !index.has(term));
+  const words = [...index.keys()].filter((word) => word === term || (isBegun && word.startsWith(term)));
+  return words.map((word) => [word, word === term ? 1 : BEGUN]);
 }
 
 /** The terms of a query that say what it asks, or all it has. */

@@ -10,20 +10,13 @@ from pathlib import Path
 
 from torch import Tensor, nn
 
-from attention.arguments import check_choice
 from attention.blocks import FeedForward
 
-GELU_BY_TANH = partial(nn.functional.gelu, approximate="tanh")
-GPT2_ACTIVATIONS = {
-    "gelu_new": GELU_BY_TANH,
-    "gelu_pytorch_tanh": GELU_BY_TANH,
-    "gelu": nn.functional.gelu,
-    "relu": nn.functional.relu,
-}
 # What a GPT-2 is when its config.json says nothing; what it may not be otherwise here.
-GPT2_DEFAULTS = {"activation_function": "gelu_new", "layer_norm_epsilon": 1e-5, "n_inner": None}
+GPT2_DEFAULTS = {"layer_norm_epsilon": 1e-5, "n_inner": None}
 GPT2_FIXED = {
     "model_type": "gpt2",
+    "activation_function": "gelu_new",
     "scale_attn_weights": True,
     "scale_attn_by_inverse_layer_idx": False,
     "add_cross_attention": False,
@@ -50,32 +43,25 @@ def read_gpt2(path: str | PathLike) -> tuple[dict, dict[str, Tensor]]:
     Returns:
         the arguments with which our model is made, and the weights by the names and in the shapes that it has.
     """
-    from safetensors import SafetensorError  # optional: nothing else in the package needs it
-    from safetensors.torch import load_file
+    from safetensors.torch import load_file  # optional: nothing else in the package needs it
 
     path = Path(path)
     config = GPT2_DEFAULTS | GPT2_FIXED | json.loads((path / "config.json").read_text(encoding="utf-8"))
     for name, wanted in GPT2_FIXED.items():
         if config[name] != wanted:
             raise ValueError(f"config.json must have {name} {wanted!r}, found {config[name]!r}")
-    check_choice("activation_function in config.json", config["activation_function"], tuple(GPT2_ACTIVATIONS))
-    activation = GPT2_ACTIVATIONS[config["activation_function"]]
+    gelu = partial(nn.functional.gelu, approximate="tanh")  # "gelu_new"
     options = {
         "vocab_size": config["vocab_size"],
         "embed_dim": config["n_embd"],
         "num_heads": config["n_head"],
         "num_layers": config["n_layer"],
         "max_length": config["n_positions"],
-        "feed_forward": partial(FeedForward, hidden_dim=config["n_inner"], activation=activation),
+        "feed_forward": partial(FeedForward, hidden_dim=config["n_inner"], activation=gelu),
         "norm_layer": partial(nn.LayerNorm, eps=config["layer_norm_epsilon"]),
     }
-    file = path / "model.safetensors"
-    try:
-        stored = load_file(file)
-    except SafetensorError as error:
-        raise ValueError(f"{file} is damaged or not in the format safetensors: {error}") from error
     state = {}
-    for name, weight in stored.items():
+    for name, weight in load_file(path / "model.safetensors").items():
         name = name.removeprefix("transformer.")
         if name.endswith(GPT2_NOT_WEIGHTS):
             continue

@@ -17,9 +17,7 @@ class Attention(Protocol):
     """What a decoder asks of its attention: a context for each query, and the weights that it was averaged with.
 
     :class:`DotProductAttention`, :class:`LastState` and :class:`AdditiveAttention` answer so, and any layer of yours
-    that does can take their place. A decoder asks the same keys at every step: of an attention that has a method
-    ``project_keys``, as :class:`AdditiveAttention` has, it has them projected once, and hands the result to each call
-    as ``projected_key``.
+    that does can take their place.
     """
 
     def __call__(

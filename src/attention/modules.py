@@ -299,11 +299,6 @@ class AdditiveAttention(nn.Module):
         self.W_k = nn.Linear(key_dim, hidden_dim, bias=False)
         self.w_v = nn.Linear(hidden_dim, 1, bias=False)
 
-    def project_keys(self, key: Tensor) -> Tensor:
-        """What depends on the keys alone, ``W_k(key)``: (…, S, key_dim) → (…, S, hidden_dim), as ``projected_key``."""
-        check_matrix("key", key, self.W_k.in_features)
-        return self.W_k(key)
-
     def forward(
         self,
         query: Tensor,
@@ -312,7 +307,6 @@ class AdditiveAttention(nn.Module):
         attn_mask: Tensor | None = None,
         *,
         key_mask: Tensor | None = None,
-        projected_key: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Average the values by how well the network thinks that their keys match each query.
 
@@ -322,25 +316,18 @@ class AdditiveAttention(nn.Module):
             value: (…, S, Dv).
             attn_mask: bool, True = may attend, as in :func:`attention.attention_weights`.
             key_mask: bool (B, S), True = may attend, likewise.
-            projected_key: what :meth:`project_keys` returns for ``key``, to be computed once for many calls.
 
         Returns:
             output (…, L, Dv), and weights (…, L, S) from before dropout. A query that may attend to nothing has
             zeros for both. Both have the module's dtype, or autocast's where that is on.
 
         Raises:
-            TypeError, ValueError: as :meth:`MultiHeadAttention.forward`; likewise of ``projected_key``.
+            TypeError, ValueError: as :meth:`MultiHeadAttention.forward`.
         """
         check_matrix("query", query, self.W_q.in_features)
         check_matrix("key", key, self.W_k.in_features)
         check_value(query, key, value)
-        if projected_key is None:
-            projected_key = self.W_k(key)  # (…, S, hidden_dim)
-        check_matrix("projected_key", projected_key, self.w_v.in_features)
-        if projected_key.shape[:-1] != key.shape[:-1]:
-            found = shapes(key=key, projected_key=projected_key)
-            raise ValueError(f"projected_key must have one row for each key, found {found}")
-        hidden = torch.tanh(self.W_q(query).unsqueeze(-2) + projected_key.unsqueeze(-3))  # (…, L, S, hidden_dim)
+        hidden = torch.tanh(self.W_q(query).unsqueeze(-2) + self.W_k(key).unsqueeze(-3))  # (…, L, S, hidden_dim)
         scores = self.w_v(hidden).squeeze(-1)  # (…, L, S)
         check_mask("attn_mask", attn_mask, scores.shape)
         weights = masked_softmax(scores, with_keys(attn_mask, key_mask, scores.shape))

@@ -103,7 +103,10 @@ def _scores(query: Tensor, key: Tensor, w: Tensor | float) -> Tensor:
     """
     dtype = torch.promote_types(query.dtype, torch.float32)
     difference = query.unsqueeze(-2).to(dtype) - key.unsqueeze(-3)  # (…, L, S, D)
-    distance = torch.linalg.vector_norm(difference, dim=-1) * abs(w)  # (…, L, S)
+    distance = torch.linalg.vector_norm(difference, dim=-1)  # (…, L, S)
+    # Above this, w makes a row's largest distance infinite, and ∞ − ∞ is NaN; the nearest takes all long before.
+    most = torch.finfo(distance.dtype).max / 4 / distance.detach().amax(-1, keepdim=True).clamp(min=1)
+    distance = distance * torch.as_tensor(w, dtype=distance.dtype, device=distance.device).abs().minimum(most)
     nearest = distance.detach().amin(-1, keepdim=True)
     return -0.5 * (distance - nearest) * (distance + nearest)
 

@@ -3,8 +3,6 @@
 Dimensions: B batch, S source tokens, L target tokens, H hidden width, V size of the target's vocabulary.
 """
 
-from inspect import signature
-
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
@@ -165,16 +163,10 @@ class Decoder(nn.Module):
         self._check_source(hidden, states, attn_mask, len(target))
         start = target.new_full((len(target), 1), BOS)
         previous = torch.cat([start, target[:, :-1]], dim=1)  # (B, L)
-        return self._decode(previous, hidden, states, attn_mask, **self._precompute_keys(states))
+        return self._decode(previous, hidden, states, attn_mask)
 
     def step(
-        self,
-        token: Tensor,
-        hidden: Tensor,
-        states: Tensor,
-        attn_mask: Tensor | None = None,
-        *,
-        projected_key: Tensor | None = None,
+        self, token: Tensor, hidden: Tensor, states: Tensor, attn_mask: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Predict one token from the token before it. In training mode dropout applies, as in :meth:`forward`.
 
@@ -183,15 +175,13 @@ class Decoder(nn.Module):
             hidden: the state after the step before, for each layer, (num_layers, B, H).
             states: the encoder's states (B, S, H).
             attn_mask: bool, True = may attend, broadcastable to (B, 1, S).
-            projected_key: what ``attention.project_keys(states)`` returned, if anything did.
 
         Returns:
             logits (B, V), the next hidden state (num_layers, B, H), and weights (B, S).
         """
         check_ids("token", token, self.embedding.num_embeddings, dims=1)
         self._check_source(hidden, states, attn_mask, len(token))
-        keys = {} if projected_key is None else {"projected_key": projected_key}
-        logits, hidden, weights = self._decode(token.unsqueeze(1), hidden, states, attn_mask, **keys)
+        logits, hidden, weights = self._decode(token.unsqueeze(1), hidden, states, attn_mask)
         return logits.squeeze(1), hidden, weights.squeeze(1)
 
     @torch.no_grad()
@@ -218,11 +208,10 @@ class Decoder(nn.Module):
         self._check_source(hidden, states, attn_mask)
         tokens, all_weights = [], []
         with without_dropout(self):
-            keys = self._precompute_keys(states)
             token = torch.full((len(states), 1), BOS, device=states.device)  # (B, 1)
             is_done = torch.zeros_like(token, dtype=torch.bool)  # (B, 1)
             for _ in range(max_steps):
-                logits, hidden, weights = self._decode(token, hidden, states, attn_mask, **keys)
+                logits, hidden, weights = self._decode(token, hidden, states, attn_mask)
                 token = logits.argmax(dim=-1).masked_fill(is_done, PAD)  # (B, 1)
                 tokens.append(token)
                 all_weights.append(weights.masked_fill(is_done.unsqueeze(-1), 0.0))  # (B, 1, S)
@@ -232,27 +221,20 @@ class Decoder(nn.Module):
         return torch.cat(tokens, dim=1), torch.cat(all_weights, dim=1)
 
     def _decode(
-        self, tokens: Tensor, hidden: Tensor, states: Tensor, attn_mask: Tensor | None, **keys: Tensor
+        self, tokens: Tensor, hidden: Tensor, states: Tensor, attn_mask: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Read tokens (B, L) one after the other; the arguments have been checked."""
         embedded = self.dropout(self.embedding(tokens))  # (B, L, H)
         outputs, all_weights = [], []
         for embedded_token in embedded.split(1, dim=1):  # (B, 1, H)
             query = hidden[-1].unsqueeze(1)  # (B, 1, H)
-            context, weights = self.attention(query, states, states, attn_mask, **keys)  # (B, 1, H), (B, 1, S)
+            context, weights = self.attention(query, states, states, attn_mask)  # (B, 1, H), (B, 1, S)
             gru_input = torch.cat([embedded_token, context], dim=-1)  # (B, 1, 2H)
             output, hidden = self.gru(gru_input, hidden)  # (B, 1, H), (num_layers, B, H)
             outputs.append(output)
             all_weights.append(weights)
         logits = self.output(torch.cat(outputs, dim=1))  # (B, L, V)
         return logits, hidden, torch.cat(all_weights, dim=1)  # (B, L, S)
-
-    def _precompute_keys(self, states: Tensor) -> dict[str, Tensor]:
-        """Let an attention that can project its keys, and takes them so, do it once for all steps."""
-        takes = signature(getattr(self.attention, "forward", self.attention)).parameters
-        if hasattr(self.attention, "project_keys") and "projected_key" in takes:
-            return {"projected_key": self.attention.project_keys(states)}  # (B, S, width of the projection)
-        return {}
 
     def _check_source(self, hidden: Tensor, states: Tensor, attn_mask: Tensor | None, B: int | None = None) -> None:
         check_matrix("hidden", hidden)

@@ -250,7 +250,7 @@ class Transformer(nn.Module):
             the model, in evaluation mode, on the default device and in the default dtype, without dropout.
 
         Raises:
-            FileNotFoundError, ValueError: a file is not there or damaged, or holds another kind of model.
+            FileNotFoundError, ValueError: a file is not there, or holds another kind of model.
             RuntimeError: the weights are not those that ``config.json`` says; the message lists them by our names.
         """
         options, state = read_gpt2(path)
@@ -286,27 +286,29 @@ class Transformer(nn.Module):
         """What the last block returns, (B, L, E), and the weights of each block, (B, H, L, S)."""
         self._check_parts(caches, attn_masks, positions)
         kept = 0 if caches is None else len(caches[0])
-        first = self.blocks[0].attend
-        H, L, S = first.num_heads, tokens.size(1), kept + tokens.size(1)
-        # All masks before the first block, which adds to its cache:
-        masks = {number: of_heads(mask, (len(tokens), H, L, S)) for number, mask in (attn_masks or {}).items()}
+        weights_shape = len(tokens), self.blocks[0].attend.num_heads, tokens.size(1), kept + tokens.size(1)
+        masks = self._masks(attn_masks, weights_shape, tokens.device)  # before the first block, which adds to its cache
         x = self._embed(tokens, positions, kept)  # (B, L, E)
-        attn_bias, window = None, None
+        shared = {"is_causal": True, "need_weights": need_weights, "key_mask": key_mask}
         if self.positions == "alibi":  # in float32 or better: 16 bits can't tell far distances apart
-            attn_bias = alibi_bias(H, L, S, offset=kept, device=x.device, dtype=at_least_float32(x))[None]
-        if self.window is not None and self.window < S:
-            window = window_mask(L, self.window, S, offset=kept, device=x.device)  # (L, S)
-        shared = {"is_causal": True, "need_weights": need_weights, "attn_bias": attn_bias, "key_mask": key_mask}
-        if first.process_heads is not None:
+            options = {"offset": kept, "device": x.device, "dtype": at_least_float32(x)}
+            shared["attn_bias"] = alibi_bias(*weights_shape[1:], **options)[None]  # (1, H, L, S)
+        if self.blocks[0].attend.process_heads is not None:
             shared["positions"] = positions
         all_weights = []
-        for number, (block, cache) in enumerate(zip(self.blocks, caches or [None] * len(self.blocks), strict=True)):
-            mask = masks.get(number)
-            if window is not None:
-                mask = window if mask is None else mask & window
+        for block, mask, cache in zip(self.blocks, masks, caches or [None] * len(self.blocks), strict=True):
             x, weights = block(x, mask, cache=cache, **shared)
             all_weights.append(weights)
         return x, all_weights
+
+    def _masks(self, attn_masks: Mapping[int, Tensor] | None, weights_shape: tuple, device) -> list[Tensor | None]:
+        """What each block hides beside the future: by its own mask, and by the window."""
+        *_, L, S = weights_shape
+        masks = [of_heads((attn_masks or {}).get(number), weights_shape) for number in range(len(self.blocks))]
+        if self.window is None or self.window >= S:
+            return masks
+        window = window_mask(L, self.window, S, offset=S - L, device=device)  # (L, S)
+        return [window if mask is None else mask & window for mask in masks]
 
     def _check_parts(self, caches: object, attn_masks: object, positions: Tensor | None) -> None:
         count = len(self.blocks)

@@ -186,7 +186,6 @@ ANSWER_ALL = """() => [...document.querySelectorAll('attention-explorer[data-pre
     });
 })"""
 VERDICTS = "() => [...document.querySelectorAll('.verdict')].map((verdict) => verdict.innerText)"
-COUNTED = "() => [...document.querySelectorAll('.place .predicted')].map((words) => words.textContent)"
 
 
 @every_page
@@ -195,8 +194,6 @@ def test_every_prediction_of_the_book_takes_every_answer_and_keeps_the_last(open
     asked = page.locator("attention-explorer[data-prediction]").count()
     if asked:
         reload_until_storage_works(page)
-    is_counted = asked > 0 and page.locator(".place").count() > 0
-    assert len(page.evaluate(COUNTED)) == is_counted
     found = page.evaluate(ANSWER_ALL)
     assert len(found) >= asked
     for said, is_focused, is_veiled in found:
@@ -204,13 +201,10 @@ def test_every_prediction_of_the_book_takes_every_answer_and_keeps_the_last(open
         assert (is_focused, is_veiled) == (True, False)
     last = page.evaluate(VERDICTS)
     assert len(last) == asked
-    everything = [f" · {asked} of {asked} predicted"] * is_counted
-    assert page.evaluate(COUNTED) == everything
     page = returned(name).page
     if asked:
         reload_until_storage_works(page)
     expect(page.locator(".verdict")).to_have_text(last, use_inner_text=True, timeout=30_000)
-    assert page.evaluate(COUNTED) == everything
     page.evaluate("localStorage.clear()")
 
 

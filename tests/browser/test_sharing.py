@@ -80,22 +80,4 @@ def test_who_stumbles_finds_a_form_that_knows_the_page(name):
     assert filled.pop("template") == ["stumbled.yml"]
     assert filled["page"] == [f"{site()}/{name}"]
     assert filled["edition"][0].startswith(edition.version())
-    assert filled.keys() | {"sentence"} <= {field["id"] for field in FORM["body"]}
-
-
-@pytest.mark.parametrize("press", ["mouse", "keyboard"])
-def test_the_form_quotes_what_is_selected(visit, origins, press):
-    page = visit(f"{origins['disk']}/book/notation.html").page
-    page.evaluate("addEventListener('click', (event) => event.preventDefault())")
-    link = page.locator(".stumbled a").first
-
-    def asked():
-        link.click() if press == "mouse" else link.press("Enter")
-        return parse_qs(urlsplit(link.get_attribute("href")).query).get("sentence")
-
-    assert asked() is None
-    paragraph = page.locator("article p").first
-    paragraph.evaluate("(paragraph) => getSelection().selectAllChildren(paragraph)")
-    assert asked() == [paragraph.inner_text().strip()]
-    page.evaluate("getSelection().removeAllRanges()")
-    assert asked() is None
+    assert filled.keys() <= {field["id"] for field in FORM["body"]}

@@ -56,7 +56,7 @@ def test_a_dictionary_s_digits_are_in_the_order_of_its_letters(size, seed):
     assert (text, digits) == draw_dictionary(size, generator=seeded(seed))
 
 
-@given(texts=st.lists(st.text("abc -07", min_size=1), min_size=1))
+@given(texts=st.lists(st.text("abc -07"), min_size=1))
 def test_texts_go_there_and_back(texts):
     vocabulary = Vocabulary("70- cba")
     ids, lengths = vocabulary.encode(texts)
@@ -83,8 +83,6 @@ dates, dictionary = (functools.partial(draw, generator=seeded()) for draw in (dr
     ("function", "wrong", "error", "message"),
     [
         (encode, "ab", TypeError, "texts must be a list of texts, found the text 'ab'"),
-        (encode, [], ValueError, "texts must hold at least one text, found none"),
-        (encode, ["a", ""], ValueError, "texts must not be empty, found ''"),
         (encode, ["a", "März 3"], ValueError, "the vocabulary has no 'ä', found in 'März 3'"),
         (decode, torch.ones(1, 2), TypeError, "ids must be a tensor of int32 or int64, found torch.float32"),
         (decode, torch.tensor([3, 4]), ValueError, "ids must have 2 dimensions and at least one id, found (2,)"),
@@ -94,7 +92,6 @@ dates, dictionary = (functools.partial(draw, generator=seeded()) for draw in (dr
         (dates, -1, ValueError, "number must be at least 0, found -1"),
         (dates, 36526, ValueError, "number must be at most 36525, the days from 1969-01-01 to 2068-12-31, found 36526"),
         (dictionary, 0, ValueError, "size must be at least 1, found 0"),
-        (dictionary, 27, ValueError, "size must be at most 26, one entry a letter, found 27"),
     ],
 )
 def test_what_is_wrong_is_said(function, wrong, error, message):

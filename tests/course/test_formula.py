@@ -24,8 +24,3 @@ def test_each_box_opens_a_chapter():
     for box in formula(11).words["boxes"]:
         assert Path("book", box["link"]).with_suffix(".ipynb").exists(), box
         assert box["says"]
-
-
-def test_a_chapter_without_a_part_is_refused():
-    with pytest.raises(ValueError, match="chapter must be one of 1, 2, 3, 4, 5, 6, 7, 8, 11, 13, 14, 15, found 9"):
-        formula(9)

@@ -401,14 +401,13 @@ def slow_additive(module, query, key, value, attn_mask):
 
 @settings(max_examples=100)
 @given(problem=additive_problems())
-def test_additive_attention_is_its_formula_and_may_be_given_its_projected_keys(problem):
+def test_additive_attention_is_its_formula(problem):
     module, query, key, value, mask = problem
     expected = slow_additive(module, query, key, value, mask)
     wanted = gradients(expected[0].cos(), [query, key, value], module)
-    for known in ({}, {"projected_key": module.project_keys(key)}):
-        found = module(query, key, value, mask, **known)
-        assert_near(found, expected)
-        assert_near(gradients(found[0].cos(), [query, key, value], module), wanted)
+    found = module(query, key, value, mask)
+    assert_near(found, expected)
+    assert_near(gradients(found[0].cos(), [query, key, value], module), wanted)
 
 
 def test_additive_dropout_drops_weights_in_training_alone():
@@ -567,12 +566,7 @@ WRONG_HEADS_INPUTS = [
         )
     ],
 ]
-WRONG_ADDITIVE = [
-    (TypeError, "projected_key", {"projected_key": [[1.0]]}),
-    (ValueError, "projected_key", {"projected_key": ones(2, 7, 15)}),
-    (ValueError, "projected_key", {"projected_key": ones(2, 5, 3)}),
-    (ValueError, "attn_mask", {"attn_mask": ones(7, 5).bool()}),
-]
+WRONG_ADDITIVE = [(ValueError, "attn_mask", {"attn_mask": ones(7, 5).bool()})]
 WRONG_HEADS = [
     (TypeError, "embed_dim", {"embed_dim": 15.0}),
     (TypeError, "num_heads", {"num_heads": True}),

@@ -187,7 +187,14 @@ def test_far_from_the_origin_nothing_is_lost():
 
 @pytest.mark.parametrize(
     ("query", "bandwidth", "answer"),
-    [(1e6, 1.0, 12.0), (-1e6, 1.0, 2.0), (0.4, 1e-30, 2.0), (1.9, 1e-30, 4.0), (7.0, math.inf, 6.0)],
+    [
+        (1e6, 1.0, 12.0),
+        (-1e6, 1.0, 2.0),
+        (0.4, 1e-30, 2.0),
+        (1.9, 1e-30, 4.0),
+        (1e6, 1e-39, 12.0),
+        (7.0, math.inf, 6.0),
+    ],
 )
 def test_far_away_or_with_no_width_the_nearest_takes_all_and_with_infinite_width_all_alike(query, bandwidth, answer):
     assert_close(nadaraya_watson(torch.tensor([query]), LINE, VALUE, bandwidth=bandwidth), torch.tensor([answer]))

@@ -149,30 +149,6 @@ def test_teacher_forcing_is_itself_step_by_step(attention, num_layers):
     assert_near(hidden, last)
 
 
-class Narrow(AdditiveAttention):
-    """With a call of its own, which does not take projected keys."""
-
-    def forward(self, query, key, value, attn_mask=None):
-        return super().forward(query, key, value, attn_mask)
-
-
-@pytest.mark.parametrize(("kind", "projections"), [(AdditiveAttention, 1), (Narrow, 6)])
-def test_the_keys_are_projected_once_for_all_steps_where_the_attention_can(kind, projections):
-    model, projected = translator(), []
-    source, target = batch()
-    expected, old = model(source, target, LENGTHS), model.decoder.attention
-    model.decoder.attention = attention = kind(6, 6, 3).double()
-    attention.load_state_dict(old.state_dict())
-    attention.W_k.register_forward_hook(lambda *_: projected.append(1))
-    assert_near(model(source, target, LENGTHS), expected)
-    assert len(projected) == projections
-    with torch.no_grad():
-        model.decoder.output.bias[EOS] = -1e9
-    projected.clear()
-    assert model.translate(source, LENGTHS, max_steps=6)[0].size(1) == 6
-    assert len(projected) == projections
-
-
 @pytest.mark.parametrize("step", range(6))
 def test_a_token_of_the_target_changes_only_what_comes_after_it(step):
     model = translator()

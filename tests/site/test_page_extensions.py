@@ -1,6 +1,5 @@
 """The book's Sphinx extensions on pages of their own: text beside a figure, what is searched."""
 
-import pytest
 from docutils import nodes
 from docutils.utils import new_document
 from nbformat.v4 import new_markdown_cell, new_notebook
@@ -11,15 +10,12 @@ from tools.site.sections import formula, sections
 from tools.site.sentences import forbid_breaks
 
 
-def paragraph(text: str, link: str = "") -> nodes.paragraph:
-    return nodes.paragraph(
-        "", f"{text} ", *([nodes.reference("", "there", refuri=link, classes=["state"])] if link else [])
-    )
+def paragraph(text: str) -> nodes.paragraph:
+    return nodes.paragraph("", text)
 
 
-def cell(*tags: str, name: str = "") -> nodes.container:
-    drawn = [nodes.raw("", f'<attention-explorer id="{name}">', format="html")] if name else []
-    return nodes.container("", *drawn, classes=["cell", *tags])
+def cell(*tags: str) -> nodes.container:
+    return nodes.container("", classes=["cell", *tags])
 
 
 def grouped(*parts: nodes.Node) -> list[list[str]]:
@@ -34,27 +30,18 @@ def grouped(*parts: nodes.Node) -> list[list[str]]:
 
 
 def test_a_figure_stands_beside_the_text_around_it():
-    figure = cell("tag_beside", name="turn")
-    told = [paragraph("one"), paragraph("two"), figure, paragraph("three"), paragraph("four")]
+    told = [paragraph("one"), paragraph("two"), cell("tag_beside"), paragraph("three"), paragraph("four")]
     assert grouped(*told, cell(), paragraph("five")) == [["one"], ["two", "three", "four"], ["five"]]
 
 
-def test_what_links_to_the_figure_stands_beside_it_too():
-    figure = cell("tag_beside", name="turn")
-    before = [paragraph("one", "#other?x=1"), paragraph("two", "#turn?x=1"), paragraph("three")]
-    behind = [cell(), paragraph("four", "#turn?x=2"), paragraph("five"), cell(), paragraph("six", "#other?x=1")]
-    assert grouped(*before, figure, *behind) == [["one"], ["two", "three", "four", "five"], ["six"]]
-
-
 def test_code_of_the_figure_in_a_cell_of_its_own_does_not_part_it_from_its_text():
-    figure = cell("tag_beside", name="turn")
-    assert grouped(paragraph("one"), paragraph("two"), cell("tag_hide-input"), figure) == [["one"], ["two"], []]
+    told = [paragraph("one"), paragraph("two"), cell("tag_hide-input"), cell("tag_beside")]
+    assert grouped(*told) == [["one"], ["two"], []]
 
 
-@pytest.mark.parametrize("end", [nodes.section("", nodes.title("", "Next")), cell(name="other")])
-def test_a_heading_and_another_figure_end_it(end):
-    told = [paragraph("one"), cell("tag_beside", name="turn"), paragraph("two"), end, paragraph("three", "#turn?x=1")]
-    assert grouped(*told) == [[], ["one", "two"], ["three"]]
+def test_a_heading_ends_it():
+    next_one = nodes.section("", nodes.title("", "Next"), paragraph("three"))
+    assert grouped(paragraph("one"), cell("tag_beside"), paragraph("two"), next_one) == [[], ["one", "two"], ["three"]]
 
 
 def test_a_formula_is_found_by_its_words():

@@ -2,13 +2,11 @@
 ``python -m tools.notebooks.form`` brings all into it, as far as that does not need them executed.
 """
 
-import re
-
 import nbformat
 from nbformat import NotebookNode
 from nbval.plugin import find_comment_markers, find_metadata_tags
 
-from tools.notebooks.execute import NOTEBOOKS, WIDGET_VIEW, normalise
+from tools.notebooks.execute import NOTEBOOKS, normalise
 
 MOST_LINES = 25
 MOST_FOLDED_LINES = 50  # of code that only draws, with the question and the reason of a prediction
@@ -17,8 +15,6 @@ try:
     import attention
 except ModuleNotFoundError:
     %pip install --quiet git+{address}"""
-ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
-TIMING = re.compile(r"\b\d+(\.\d+)?\s?(seconds|secs?|ms|µs|ns|s)\b|\bWall time|it/s")
 
 
 def faults(notebook: NotebookNode, address: str) -> list[str]:
@@ -60,14 +56,6 @@ def _cell_faults(cell: NotebookNode) -> list[str]:
         alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
         if any(kind.startswith("image/") for kind in data) and len(alt.split()) < 4:
             found.append("shows a figure without an alt text of four words or more (cell metadata mystnb.image.alt)")
-        if WIDGET_VIEW in data:
-            found.append("holds a widget's view")
-        if output.output_type == "error":
-            found.append("raises an error, at which Run All stops: catch it and print it")
-        text = output.get("text", "") + data.get("text/plain", "")
-        for pattern, what in ((ADDRESS, "an address in memory"), (TIMING, "a timing")):
-            if match := pattern.search(text):
-                found.append(f"prints {what}: {match.group()}")
     return found
 
 

@@ -14,7 +14,7 @@ FRONT = ROOT / "book" / "_front"  # the pages' own; the explorers' comes from th
 EXPLORER = run_path(str(ROOT / "src/attention/explorer/front.py"))  # alone: the package around it imports PyTorch
 STYLES = ("fonts", "theme", "text", "welcome", "code", "folds", "beside")
 STYLES += ("api", "citations", "find", "around", "paper")
-SCRIPTS = ("beside", "formulas", "paper", "predicted", "stumbled")
+SCRIPTS = ("formulas", "paper")
 
 
 def setup(app):

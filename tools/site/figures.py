@@ -119,13 +119,12 @@ def listed() -> str:
 
 
 class FiguresBeside(SphinxTransform):
-    """Group each figure whose cell is tagged ``beside`` with the text around it, between two headings or figures.
+    """Group each figure whose cell is tagged ``beside`` with the paragraph before it and the text up to the next cell.
 
-    Before it that is the paragraph that leads to it, or all from the first with a link to one of its states; behind it
-    all up to the next cell, or to the one after the last such link. ``book/_front/beside.css`` sets them side by side.
+    ``book/_front/beside.css`` sets them side by side.
     """
 
-    default_priority = 801  # when links to states are known (sentences)
+    default_priority = 800
 
     def apply(self, **_) -> None:
         for figure in [each for each in self.document.findall(nodes.container) if "tag_beside" in each["classes"]]:
@@ -133,23 +132,11 @@ class FiguresBeside(SphinxTransform):
             at = section.index(figure)
             before = [*takewhile(_leads_to, reversed(section.children[:at]))]
             nearest = next((i for i, part in enumerate(before) if _is_text(part)), -1)
-            before = before[: max([nearest, *_linked(before, figure)]) + 1][::-1]
-            behind = [*takewhile(lambda node: not _ends(node), section.children[at + 1 :])]
-            last = max(_linked(behind, figure), default=0)
-            behind = [*behind[:last], *takewhile(_is_text, behind[last:])]
+            before = before[: nearest + 1][::-1]
+            behind = [*takewhile(_is_text, section.children[at + 1 :])]
             texts = [[nodes.container("", *text, classes=["said"])] if text else [] for text in (before, behind)]
             group = nodes.container("", *texts[0], figure, *texts[1], classes=["beside"])
             section[at - len(before) : at + len(behind) + 1] = [group]
-
-
-def _linked(parts: list[nodes.Node], figure: nodes.Node) -> list[int]:
-    """Which of some parts have a link to a state of a figure."""
-    drawn = _html(figure)
-
-    def leads(link: nodes.reference) -> bool:
-        return "state" in link["classes"] and f'id="{link["refuri"][1:].partition("?")[0]}"' in drawn
-
-    return [i for i, part in enumerate(parts) if any(map(leads, part.findall(nodes.reference)))]
 
 
 def _html(figure: nodes.Element) -> str:
@@ -164,7 +151,3 @@ def _leads_to(node: nodes.Node) -> bool:
     """Text, or code of the figure in a cell of its own, which shows nothing."""
     shows = any("cell_output" in part.get("classes", ()) for part in node.children if isinstance(part, nodes.Element))
     return _is_text(node) or ("tag_hide-input" in node.get("classes", ()) and not shows)
-
-
-def _ends(node: nodes.Node) -> bool:
-    return isinstance(node, nodes.section) or "<attention-explorer" in _html(node)

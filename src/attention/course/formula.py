@@ -42,22 +42,14 @@ def formula(chapter: int) -> Panel:
     """Attention from its inputs to its output, ``softmax(QKᵀ / √D) V``, with one chapter's part lit.
 
     From chapter 6 on, queries, keys and values are made from tokens; from chapter 7 on, heads are joined. In
-    chapter 8 positions enter, at the tokens, at queries and keys, or at the scores, where the mask is. In chapter 11
-    the result is added to the tokens, and a feed-forward layer follows: it is a block of a Transformer. Chapter 13
-    keeps keys and values; in chapter 14 the boxes are lit that hold a number for each pair of a query and a key.
-    Chapter 15 reads the weights of its heads.
+    chapter 8 positions enter, and in chapter 11 the rest of a Transformer's block.
 
     Args:
         chapter: the number of a chapter that explains a part of the formula.
 
-    Raises:
-        ValueError: no part of the formula is that chapter's.
-
     >>> formula(3).words["alt"].split(". ")[0]
     'Q queries; K keys; V values; QKᵀ scores; ÷ √D scaled; mask masked; softmax weights; · V output'
     """
-    if chapter not in LIT:
-        raise ValueError(f"chapter must be one of {', '.join(map(str, LIT))}, found {chapter}")
     chain = ["scores", "scaled", "masked", "weights", "output"]
     rows: list[list[str | None]] = [["query", "key", "value", None, None], chain]
     arrows = [("query", "scores"), ("key", "scores"), ("value", "output"), *pairwise(chain)]

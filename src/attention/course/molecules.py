@@ -1,13 +1,16 @@
-"""Where the atoms of a few reactions are drawn. The places were computed by RDKit: ``tools/once/molecules.py``."""
+"""Where the atoms of chapter 15's reactions are drawn.
+
+RDKit 2026.9.1 computed the places: each molecule by itself with ``rdDepictor.Compute2DCoords``, in the order in which
+its atoms are written, and its bonds with ``Chem.Kekulize``, so that rings have single and double ones in turn.
+"""
 
 import json
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from attention.course.reaction import atoms, element, tokenize
 
-FILE = Path(__file__).with_suffix(".json")
+KNOWN = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 CHARGES = {"+": "⁺", "-": "⁻"}
 
 
@@ -22,20 +25,15 @@ class Drawing(NamedTuple):
 
 
 def drawing(line: str) -> Drawing:
-    """The picture of one of chapter 15's reactions.
-
-    Raises:
-        ValueError: its places are not known.
+    """The picture of one of chapter 15's reactions, those of ``KNOWN``.
 
     >>> drawing("CCCCBr.[OH-]>>CCCCO").symbols
     ['C', 'C', 'C', 'C', 'Br', 'O⁻', 'C', 'C', 'C', 'C', 'O']
     """
-    if line not in known():
-        raise ValueError(f"the places of {line!r} are not known; they are of {', '.join(known())}")
     tokens = tokenize(line)
     before, after = atoms(tokens)
     symbols, numbers = [symbol(tokens[position]) for position in before + after], [*range(len(before + after))]
-    return Drawing(symbols, **known()[line], before=numbers[: len(before)], after=numbers[len(before) :])
+    return Drawing(symbols, **KNOWN[line], before=numbers[: len(before)], after=numbers[len(before) :])
 
 
 def symbol(token: str) -> str:
@@ -45,9 +43,3 @@ def symbol(token: str) -> str:
     ['C', 'Cl', 'N', 'O⁻', 'B⁻', 'Na⁺']
     """
     return element(token) + CHARGES.get(token[-2:-1], "")
-
-
-@cache
-def known() -> dict[str, dict[str, list]]:
-    """The reactions whose places are known, and these."""
-    return json.loads(FILE.read_text(encoding="utf-8"))

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from attention.arguments import check_choice
 from attention.explorer import Station, flow
 from attention.explorer.panels import Panel
 from attention.functional import attention_weights
@@ -42,14 +41,10 @@ def one_pass(
         parts: names for the columns of X, for those of Q and K, and for those of V.
         control: a control of the explorer whose states are ``STEPS``, set by a tap on a matrix.
         query_control: a control of the explorer whose states are the words, set by a tap on a row.
-
-    Raises:
-        ValueError: a step or a word that there is not, or as :func:`attention.explorer.flow`.
     """
     words = list(words)
-    query = words[-1] if query is None else query
-    check_choice("step", step, STEPS)
-    check_choice("query", query, tuple(words))
+    query = query or words[-1]
+    i = words.index(query)
     Q, K, V = X @ W_q, X @ W_k, X @ W_v
     D = Q.size(1)
     scores = Q @ K.T / math.sqrt(D)
@@ -71,7 +66,6 @@ def one_pass(
             Station("output", output, "weights · V", {"weights": "i:", "V": ":j"}, "value", columns=of_values),
         ],
     ]
-    i = words.index(query)
     said = {
         "X": "The sentence comes as a matrix X, one row for each token.",
         "Q": f"The row of {query}, times W_q, is the query of {query}: what it looks for.",

@@ -40,11 +40,6 @@ REACTIONS = {
     "Wittig": "O=Cc1ccccc1.C=P(c1ccccc1)(c1ccccc1)c1ccccc1>>C=Cc1ccccc1",
     "Boc": "CC(C)(C)OC(=O)NCc1ccccc1.O=C(O)C(F)(F)F>>NCc1ccccc1",
 }
-# One reaction, whose product keeps the alcohol's oxygen (Roberts and Urey, 1938), written in two ways.
-ESTER = {
-    "ester": "CO.O=C(O)c1ccccc1>>COC(=O)c1ccccc1",
-    "ester, rewritten": "c1ccccc1C(=O)O.OC>>c1ccccc1C(=O)OC",
-}
 TOKEN = re.compile(
     r"\[[^\]]+\]|Br|Cl|[BCNOSPFI]|[bcnosp]|%[0-9]{2}|[0-9]|>>?|[().=#\-+\\/:~@?*$]"  # what stands in brackets is one
 )
@@ -160,13 +155,11 @@ class ReactionTokenizer:
             ids (L,), with those of ``[CLS]`` and ``[SEP]`` around them.
 
         Raises:
-            ValueError: as :func:`tokenize`; a token is not in the vocabulary, or there are more than 512.
+            ValueError: as :func:`tokenize`, or a token is not in the vocabulary.
         """
         tokens = [CLS, *(tokenize(reaction) if isinstance(reaction, str) else reaction), SEP]
         if unknown := set(tokens) - self.numbers.keys():
             raise ValueError(f"the model knows no token {min(unknown)!r}: it is not in its vocabulary")
-        if len(tokens) > LONGEST:
-            raise ValueError(f"a reaction must have at most {LONGEST} tokens with [CLS] and [SEP], found {len(tokens)}")
         return torch.tensor([self.numbers[token] for token in tokens])
 
 

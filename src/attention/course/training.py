@@ -24,7 +24,7 @@ def train(
     learning_rate: float,
     generator: Generator,
 ) -> Iterator[float]:
-    """Train with teacher forcing, one batch a step: each step is taken when the caller's loop asks for its loss.
+    """Train with teacher forcing, one batch a step: each is taken when the caller's loop asks for its loss.
 
     Each step draws a batch with replacement and lowers the mean of ``−log p(token)`` over all target tokens that are
     not padding, with Adam. The learning rate follows one cycle over all ``steps``: it rises from a 25th of
@@ -45,9 +45,8 @@ def train(
         the loss of each step.
 
     Raises:
-        TypeError: a count or the lengths are not integers.
-        ValueError: a count or the learning rate is not positive, a length is not from 1 to S, or there is not one
-            target and one length for each source.
+        TypeError, ValueError: a count, the rate or a length is no number of its range, or there is not one target and
+            one length for each source; before the first step.
 
     Source: Kingma and Ba (2015) for Adam; Smith and Topin (2019) for the cycle.
     """
@@ -59,22 +58,18 @@ def train(
     optimizer = torch.optim.Adam(model.parameters())
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, learning_rate, total_steps=steps)
     batches = torch.randint(len(source), (steps, batch_size), generator=generator, device=generator.device).cpu()
-
-    def take_steps() -> Iterator[float]:
-        for rows in batches:  # (B,)
-            longest = lengths[rows].max()  # columns that are padding in the whole batch would only take time
-            rows_there = rows.to(source.device)
-            batch_source, batch_target = source[rows_there, :longest], target[rows_there]  # (B, longest), (B, L)
-            model.train()
-            logits, _ = model(batch_source, batch_target, lengths[rows])  # (B, L, V)
-            loss = cross_entropy(logits.flatten(0, 1), batch_target.flatten(), ignore_index=PAD)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            schedule.step()
-            yield loss.item()
-
-    return take_steps()
+    for rows in batches:  # (B,)
+        longest = lengths[rows].max()  # columns that are padding in the whole batch would only take time
+        rows_there = rows.to(source.device)
+        batch_source, batch_target = source[rows_there, :longest], target[rows_there]  # (B, longest), (B, L)
+        model.train()
+        logits, _ = model(batch_source, batch_target, lengths[rows])  # (B, L, V)
+        loss = cross_entropy(logits.flatten(0, 1), batch_target.flatten(), ignore_index=PAD)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+        yield loss.item()
 
 
 def exact_matches(model: Translator, source: Tensor, lengths: Tensor, target: Tensor) -> Tensor:
