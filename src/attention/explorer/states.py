@@ -17,8 +17,6 @@ from attention.explorer.panels import KINDS, Panel
 MOST_STATES = 10_000
 MOST_BYTES = 300_000
 
-MANY = 20_000  # numbers of a field, of which a panel may say that three digits are enough
-
 
 def compute(function: Callable, controls: Sequence[Control]) -> list[list[Panel]]:
     """The panels of every state of the controls, of which the last one changes fastest.
@@ -124,10 +122,7 @@ def _sharing(panels: list[Panel], columns: list[list[Panel]]) -> list[Panel]:
 
 def _pack_panel(panels: list[Panel], sharing: list[Panel], controls: Sequence[Control]) -> dict[str, Any]:
     first, shared = panels[0], panels[0].scales(sharing)
-    fields = {
-        name: _pack_numbers([panel.numbers[name] for panel in panels], controls, name in first.coarse)
-        for name in first.numbers
-    }
+    fields = {name: _pack_numbers([panel.numbers[name] for panel in panels], controls) for name in first.numbers}
     words = [shared | {name: word for name, word in panel.words.items() if word is not None} for panel in panels]
     for name in dict.fromkeys(name for word in words for name in word):
         values = [word.get(name) for word in words]
@@ -137,9 +132,9 @@ def _pack_panel(panels: list[Panel], sharing: list[Panel], controls: Sequence[Co
     return {"kind": first.kind, "fields": fields, **group}
 
 
-def _pack_numbers(arrays: list[np.ndarray], controls: Sequence[Control], coarse: bool = False) -> dict[str, Any]:
+def _pack_numbers(arrays: list[np.ndarray], controls: Sequence[Control]) -> dict[str, Any]:
     over, kept = _reduce(arrays, [array.tobytes() for array in arrays], controls)
-    return {"over": over, "shape": list(arrays[0].shape), "numbers": encode(np.stack(kept), coarse)}
+    return {"over": over, "shape": list(arrays[0].shape), "numbers": encode(np.stack(kept))}
 
 
 def _reduce(items: list, keys: list, controls: Sequence[Control]) -> tuple[list[int], list]:
@@ -164,15 +159,10 @@ def _numbered(keys: list, controls: Sequence[Control]) -> np.ndarray:
 
 
 @np.errstate(over="ignore", under="ignore")
-def encode(array: np.ndarray, coarse: bool = False) -> str:
-    """The name of its type and base64: ``f8`` where float32 loses a magnitude, ``f2`` of many that may be coarse."""
-    if array.dtype == bool:
-        name = "u1"
-    else:
-        halves, singles = array.astype("f2"), array.astype("f4")
-        is_enough = coarse and array.size > MANY and np.isclose(halves, array, rtol=1e-3, equal_nan=True).all()
-        is_kept = np.isclose(singles.astype("f8"), array, rtol=1e-6, atol=0, equal_nan=True).all()
-        name = "f2" if is_enough else "f4" if is_kept else "f8"
+def encode(array: np.ndarray) -> str:
+    """The name of its type and base64: ``f8`` where float32 loses a magnitude."""
+    is_kept = np.isclose(array.astype("f4").astype("f8"), array, rtol=1e-6, atol=0, equal_nan=True).all()
+    name = "u1" if array.dtype == bool else "f4" if is_kept else "f8"
     return f"{name}:{base64.b64encode(array.astype(f'<{name}').tobytes()).decode()}"
 
 

@@ -22,7 +22,6 @@ class Panel(ABC):
     """
 
     kind: ClassVar[str]
-    coarse: ClassVar[tuple[str, ...]] = ()  # the numbers of which three digits are enough where they are many
     guesses: ClassVar[tuple[str, ...]] = ()  # the kinds of question that can be drawn in it, besides a choice
 
     numbers: dict[str, np.ndarray]

@@ -14,19 +14,10 @@
  * @typedef {Object<string, string>} Lit  axis → label: what is pointed at
  */
 
-/** A half-precision number from its 16 bits. */
-function half(bits) {
-  const [exponent, fraction] = [(bits >> 10) & 31, bits & 1023];
-  const power = exponent ? 2 ** (exponent - 15) : 2 ** -14;
-  const size = exponent === 31 ? (fraction ? NaN : Infinity) : power * (fraction / 1024 + (exponent ? 1 : 0));
-  return bits & 0x8000 ? -size : size;
-}
-
 /** An array from the name of its type and base64. @param {string} packed such as "f4:AACAPw==" */
 function decode(packed) {
   const [type, text] = packed.split(":");
   const { buffer } = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-  if (type === "f2") return Float32Array.from(new Uint16Array(buffer), half);
   return new { f8: Float64Array, f4: Float32Array, u1: Uint8Array }[type](buffer);
 }
 

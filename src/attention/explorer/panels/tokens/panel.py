@@ -74,7 +74,6 @@ def tokens(
 class Tokens(Matrix):
     kind = "tokens"
     sides = ("queries", "keys")
-    coarse = ("values",)
 
     def choosers(self):
         return [(self.words["control"], "query", len(self.words["queries"]))]
