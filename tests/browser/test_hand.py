@@ -351,14 +351,6 @@ def test_lines_differ_without_colour_and_coincidence_is_said(show):
     assert page.locator(".coincide").inner_text() == "a, c and d lie on one another."
 
 
-def test_a_control_without_effect_says_so(show):
-    page = show(explore(lambda on, size: bars([size if on else 0, 1]), on=False, size=(1, 3)))
-    size = page.locator(".control").nth(1)
-    assert size.get_attribute("title") == "has no effect in this state"
-    page.locator("input[type=checkbox]").check()
-    assert size.get_attribute("title") == ""
-
-
 def test_paper_shows_the_state_in_words_and_the_colours(show):
     page = show(turning(), theme="dark")
     page.emulate_media(media="print", color_scheme="dark")

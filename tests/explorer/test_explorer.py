@@ -245,11 +245,6 @@ def test_float64_is_kept_only_where_float32_would_lose_a_magnitude(value, kind):
     json.dumps(explorer.widget.payload, allow_nan=False)  # a browser reads no other
 
 
-def test_a_control_without_effect_is_known_in_each_state():
-    payload = explore(lambda on, size: bars([size if on else 0]), on=False, size=(1, 3)).widget.payload
-    assert [unpack(payload["idle"], [2, 3], (on, 1)).tolist() for on in (0, 1)] == [[False, True], [False, False]]
-
-
 NUMBERS = [[1.0, 0.5], [0.25, 0.0]]
 
 

@@ -161,8 +161,8 @@ class Explorer:
         return {
             **self._headed,
             "controls": [control.payload() for control in controls],
-            **packed,
-            **self._question(states, packed["panels"]),
+            "panels": packed,
+            **self._question(states, packed),
             **printed,
         }
 

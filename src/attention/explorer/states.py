@@ -46,13 +46,12 @@ def compute(function: Callable, controls: Sequence[Control]) -> list[list[Panel]
     return found
 
 
-def pack(states: list[list[Panel]], controls: Sequence[Control]) -> dict[str, Any]:
-    """The panels of every state as the front end reads them, and where a control is idle; raise for too much data."""
+def pack(states: list[list[Panel]], controls: Sequence[Control]) -> list[dict[str, Any]]:
+    """The panels of every state as the front end reads them; raise for too much data."""
     columns = [[panels[index] for panels in states] for index in range(len(states[0]))]
     packed = [_pack_panel(panels, _sharing(panels, columns), controls) for panels in columns]
     _check_size(packed, controls)
-    idle = _idle(states, controls)
-    return {"panels": packed} | ({"idle": _pack_numbers(list(idle), controls)} if idle.any() else {})
+    return packed
 
 
 def as_panels(returned: Any) -> list[Panel]:
@@ -76,23 +75,6 @@ def check_links(panels: list[Panel]) -> None:
         for label, count in Counter(labels).items():
             if shared[axis] > 1 and count > 1:
                 raise ValueError(f"panels share the axis {axis!r}, so its labels must differ; {label!r} repeats")
-
-
-def _idle(states: list[list[Panel]], controls: Sequence[Control]) -> np.ndarray:
-    """For every state and control, whether moving that control alone changes nothing: (states, controls)."""
-    ids = _numbered([tuple(_key(panel) for panel in panels) for panels in states], controls)
-    idle = np.empty((*ids.shape, len(controls)), dtype=bool)
-    for axis, control in enumerate(controls):
-        same = (ids == ids.take([0], axis)).all(axis, keepdims=True)
-        idle[..., axis] = same & (len(control.values) > 1)
-    return idle.reshape(len(states), len(controls))
-
-
-@np.errstate(over="ignore", under="ignore")
-def _key(panel: Panel) -> tuple:
-    """What is seen of a panel: its words, and three digits of its numbers, as the last differ between machines."""
-    singles = [array.astype("<f4") for array in panel.numbers.values()]
-    return tuple((single.view("u4") >> 12).tobytes() for single in singles), json.dumps(panel.words)
 
 
 def _check_alike(first: list[Panel], panels: list[Panel], where: str) -> None:
@@ -139,7 +121,9 @@ def _pack_numbers(arrays: list[np.ndarray], controls: Sequence[Control]) -> dict
 
 def _reduce(items: list, keys: list, controls: Sequence[Control]) -> tuple[list[int], list]:
     """Drop each control along which nothing changes: the controls that stay, and the items along them."""
-    ids = _numbered(keys, controls)
+    known: dict[Any, int] = {}
+    ids = np.array([known.setdefault(key, len(known)) for key in keys])
+    ids = ids.reshape([len(control.values) for control in controls])
     where = np.arange(len(items)).reshape(ids.shape)
     over = []
     for axis in range(ids.ndim):
@@ -149,13 +133,6 @@ def _reduce(items: list, keys: list, controls: Sequence[Control]) -> tuple[list[
         else:
             over.append(axis)
     return over, [items[index] for index in where.ravel()]
-
-
-def _numbered(keys: list, controls: Sequence[Control]) -> np.ndarray:
-    """A number for each state, an axis for each control; it is the same where the states' keys are."""
-    known: dict[Any, int] = {}
-    numbers = [known.setdefault(key, len(known)) for key in keys]
-    return np.array(numbers).reshape([len(control.values) for control in controls])
 
 
 @np.errstate(over="ignore", under="ignore")

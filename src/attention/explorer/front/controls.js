@@ -128,16 +128,6 @@ function makeControls(store, { act, follow, drop }) {
     }),
   );
   const element = make("div", { class: "controls" }, ...all.map((control) => control.element));
-  const controls = { element, all, idle: null, show, stop: () => all.forEach((control) => control.stop?.()) };
-
-  function show() {
-    const idle = controls.idle?.(at) ?? [];
-    all.forEach((control, i) => {
-      control.show(at[i], state[store.controls[i].name]);
-      control.element.toggleAttribute("data-idle", Boolean(idle[i]));
-      control.element.title = idle[i] ? "has no effect in this state" : "";
-    });
-  }
-
-  return controls;
+  const show = () => all.forEach((control, i) => control.show(at[i], state[store.controls[i].name]));
+  return { element, all, show, stop: () => all.forEach((control) => control.stop?.()) };
 }

@@ -45,7 +45,6 @@ function build(el, payload, given, save) {
   function setPanels(next) {
     store.offer(next.controls);
     panels.set(next);
-    controls.idle = next.idle ? reader(next.idle, store.controls.map((spec) => spec.states.length)) : null;
     compare(null);
     prediction?.begin();
   }

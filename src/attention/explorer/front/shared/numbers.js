@@ -7,8 +7,7 @@
  *            initial: number, look?: string, min?: number, max?: number, step?: number}} Control
  * @typedef {{over: number[], items?: any[], shape?: number[], numbers?: string}} Packed
  * @typedef {{kind: string, fields: Object<string, Packed>, group?: number}} PanelData
- * @typedef {{name?: string, title?: string, controls: Control[], panels: PanelData[], idle?: Packed,
- *            predict?: any, play?: string}} Payload
+ * @typedef {{name?: string, title?: string, controls: Control[], panels: PanelData[], predict?: any}} Payload
  * @typedef {number[] & {drawn?: number[]}} Places  where each control stands, counted from 0; `drawn`: where a
  *          hand holds the picture between two states, in parts of a step
  * @typedef {Object<string, string>} Lit  axis → label: what is pointed at
