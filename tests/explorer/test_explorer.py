@@ -25,7 +25,7 @@ from ipywidgets import (
 )
 from numpy.testing import assert_array_equal
 
-from attention.explorer import bars, choice, explore, heatmap
+from attention.explorer import bars, explore, heatmap
 from panel_examples import refused
 from payloads import unpack
 
@@ -288,7 +288,6 @@ def either(late):
     return heatmap([[1]]) if late else bars([1])
 
 
-ASK = choice("Is it larger?", ["yes", "no"], lambda panel: int(panel.numbers["values"][0] < 2))
 BAD_EXPLORERS = [
     (
         lambda: explore(lambda a, b, c: bars([a]), a=(1, 40), b=(1, 300), c=False),
@@ -313,11 +312,6 @@ BAD_EXPLORERS = [
         "state x=1",
     ),
     (lambda: explore(nothing, x=(1, 2), name="a_b"), "ValueError: name must be lower-case letters, … found 'a_b'"),
-    (lambda: explore(nothing, x=[1, 2], play="x"), "ValueError: play must name a slider, … found 'x', sliders []"),
-    (
-        lambda: explore(lambda x: bars([x]), x=(0, 3), play="x", predict=ASK),
-        "ValueError: play must name … no question…",
-    ),
 ]
 
 

@@ -36,7 +36,6 @@ function build(el, payload, given, save) {
   function obey(labels) {
     const from = [...store.at];
     prediction?.lift();
-    stopPlaying();
     acts.act(store.named(labels));
     from.forEach((place, i) => place !== store.at[i] && flash(controls.all[i].element));
   }
@@ -83,11 +82,8 @@ function build(el, payload, given, save) {
   });
   resized.observe(el);
   setPanels(payload);
-  const isPlayed = payload.play && !store.live;
-  const stopPlaying = isPlayed ? playWhenSeen(el, controls.all[store.axis(payload.play)]) : () => {};
 
   function stop() {
-    stopPlaying();
     resized.disconnect();
     [presentation, speech, controls, panels].forEach((part) => part.stop());
   }

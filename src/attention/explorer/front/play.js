@@ -24,19 +24,5 @@ function makePlayer(label, last, { index, moved }) {
     timer = null;
     button.setAttribute("aria-pressed", "false");
   }
-  return { button, start, stop };
-}
-
-/** Play a slider once, when the figure first comes to the middle of the screen, unless a hand is there before. */
-function playWhenSeen(el, control) {
-  const play = (/** @type {any[]} */ [{ isIntersecting }]) => {
-    if (!isIntersecting) return;
-    stop();
-    control.start();
-  };
-  const seen = new IntersectionObserver(play, { rootMargin: "-30% 0px" });
-  const stop = () => seen.disconnect();
-  for (const touched of ["pointerdown", "keydown"]) listen(el, touched, stop, { once: true });
-  if (!matchMedia("print, (prefers-reduced-motion: reduce)").matches) seen.observe(el);
-  return stop;
+  return { button, stop };
 }
