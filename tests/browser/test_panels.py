@@ -57,8 +57,6 @@ def test_a_moment_is_dragged_along_the_axis_to_the_nearest_state(show):
     decade = ticks(page, "x")[100] - ticks(page, "x")[10]
     drag(page, page.locator(".grip"), lambda x, y: (x + 0.9 * decade, y + 30), "now at 100")
     assert page.locator("output").inner_text() == "100"
-    page.wait_for_function("document.querySelector('.spoken').textContent !== ''")
-    assert "step 100. Loss: now at 100" in page.locator("p.spoken").text_content()
     assert float(page.locator(".bars td").get_attribute("data-value")) == pytest.approx(0.01)
     at = float(page.locator(".moment line").get_attribute("x1"))
     assert at == pytest.approx(ticks(page, "x")[100], abs=0.5), "let go, it stands at its state"

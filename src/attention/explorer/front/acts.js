@@ -1,8 +1,8 @@
 // ------------------------------------------------------------------------------------------------ acts
 // What a hand does: it sets controls, holds the picture between two states, lets go, steps on.
 
-/** @param {any} store @param {() => void} draw @param {any} speech @param {() => boolean} isVeiled by a question */
-function makeActs(store, draw, speech, isVeiled) {
+/** @param {any} store @param {() => void} draw @param {() => boolean} isVeiled by a question */
+function makeActs(store, draw, isVeiled) {
   const { at } = store;
 
   /** Set some controls. @param {Object<string, any>} some @param {number[]} [drawn] where a hand holds the picture */
@@ -10,7 +10,6 @@ function makeActs(store, draw, speech, isVeiled) {
     if (isVeiled()) return;
     store.set(some, drawn);
     store.save();
-    speech.say(Object.keys(some));
   }
 
   /** Draw where a hand holds the controls, between two states; the state is the nearest. @param {number[]} places */

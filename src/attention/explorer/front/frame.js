@@ -14,8 +14,7 @@ function build(el, payload, given, save) {
   const before = make("span", { class: "pinned", role: "status" });
   const tools = make("p", { class: "tools" });
   const isVeiled = () => "veiled" in el.dataset;
-  const speech = makeSpeech(store, () => panels.all());
-  const acts = makeActs(store, () => panels.draw(), speech, isVeiled);
+  const acts = makeActs(store, () => panels.draw(), isVeiled);
   const panels = makePanels(store, readout, { ...acts, isVeiled, scale: () => presentation.scale() || 1 });
   const controls = makeControls(store, acts);
 
@@ -72,7 +71,6 @@ function build(el, payload, given, save) {
     ...(hasControls ? [controls.element] : []),
     panels.element,
     readout.element,
-    speech.element,
     error,
     ...(hasControls || payload.title ? [tools] : []),
   );
@@ -85,7 +83,7 @@ function build(el, payload, given, save) {
 
   function stop() {
     resized.disconnect();
-    [presentation, speech, controls, panels].forEach((part) => part.stop());
+    [presentation, controls, panels].forEach((part) => part.stop());
   }
   return { setPanels, setState: store.set, setError, obey, resume: prediction?.resume, stop };
 }

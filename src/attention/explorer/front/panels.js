@@ -89,6 +89,7 @@ function makePanels(store, readout, { isVeiled, act, follow, drop, scale }) {
     const varies = Object.keys(data.fields).filter((name) => data.fields[name].items && read.moves(name));
     const attributes = { class: `panel panel-${data.kind}`, "data-varies": varies.join(" ") };
     const element = make("div", attributes, built.element);
+    element.querySelector("caption, figcaption").ariaLive = "polite"; // it is heard when a control has changed it
     const resize = ([{ contentRect }]) => {
       if (!contentRect.width) return; // it is out of sight
       wide = Math.round(contentRect.width);

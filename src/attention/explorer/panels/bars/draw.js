@@ -109,8 +109,7 @@ function bars(read, hand) {
   hand.reads(table, readAt);
   const highlight = (lit) => mark(now.labels.indexOf(lit[now.axis]), lit[now.parts_axis]);
   const compare = (state) => (compared = state && read.whole(state).values);
-  const summary = () => (rows.length > 4 ? "" : now.labels.map((label, i) => `${label} ${briefAt(now, i)}`).join(", "));
-  return { element, update, highlight, compare, summary, legend, width: 13, slim: true };
+  return { element, update, highlight, compare, legend, width: 13, slim: true };
 }
 
 panelKinds.bars = bars;

@@ -289,8 +289,7 @@ function curves(read, hand) {
   );
 
   const compare = (state) => (compared = state && read.whole(state).line);
-  const summary = () => handles.map(({ name }) => placeOf(name)).join(", ");
-  return { element: figure, legend: key, plot: () => plot, tall: true, update, lay: draw, highlight, compare, summary };
+  return { element: figure, legend: key, plot: () => plot, tall: true, update, lay: draw, highlight, compare };
 }
 
 panelKinds.curves = curves;

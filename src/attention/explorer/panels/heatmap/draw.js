@@ -162,13 +162,8 @@ function heatmap(read, hand) {
     cell.focus();
   });
 
-  /** A sentence for those who hear the figure: the numbers of a small one. */
-  function summary() {
-    const numbers = (i) => now.columns.map((name, j) => `${name} ${briefAt(now, i * columns + j)}`).join(", ");
-    return rows * columns > 4 ? "" : now.rows.map((row, i) => `${row} ${numbers(i)}`).join("; ");
-  }
   const width = columns > 9 ? 99 : Math.max(4.5 + 2 * columns, 13);
-  return { element, update, lay: fitWords, highlight, summary, legend, width };
+  return { element, update, lay: fitWords, highlight, legend, width };
 }
 
 panelKinds.heatmap = heatmap;

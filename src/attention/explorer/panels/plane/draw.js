@@ -229,8 +229,7 @@ function plane(read, hand) {
   hand.reads(svg, readAt);
   const highlight = (lit) => mark(lit[now.axis]);
   const compare = (state) => (compared = state && read.whole(state).vectors);
-  const summary = () => (handles.length ? sentence() : "");
-  return { element: figure, update, lay: draw, highlight, compare, summary, tall: true };
+  return { element: figure, update, lay: draw, highlight, compare, tall: true };
 }
 
 panelKinds.plane = plane;

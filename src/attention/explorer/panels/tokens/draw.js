@@ -149,9 +149,8 @@ function tokens(read, hand) {
     look(i >= 0 ? i : null);
   }
 
-  const summary = () => `query ${now.queries[query()]}`;
   const compare = (state) => (compared = state && read.whole(state));
-  return { element: figure, update, highlight, compare, summary, width: 99 };
+  return { element: figure, update, highlight, compare, width: 99 };
 }
 
 panelKinds.tokens = tokens;
