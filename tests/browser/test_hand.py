@@ -294,28 +294,6 @@ def test_a_link_sets_the_controls_shows_them_and_reset_goes_back(show):
     assert page.locator("output").all_inner_texts() == ["0", "1.4"]
 
 
-# ------------------------------------------------------------------------------------------------ sliders
-
-
-LENGTH = "() => Number(document.querySelector('td').style.getPropertyValue('--end'))"  # of the bar, as drawn
-
-
-def test_a_slider_under_the_mouse_moves_freely_and_its_number_is_one_that_was_computed(show):
-    page = show(explore(lambda t: bars([t * t], limits=(0, 100)), t=(0, 10)))
-    slider = page.locator("input[type=range]").bounding_box()
-    knob = 18.4
-    left, width, height = slider["x"] + knob / 2, slider["width"] - knob, slider["y"] + slider["height"] / 2
-    page.mouse.move(left + width / 2, height)
-    page.mouse.down()
-    page.mouse.move(left + 0.64 * width, height, steps=5)
-    assert page.evaluate(LENGTH) == pytest.approx(0.36 + 0.4 * 0.13, abs=0.01)  # on the chord from 6² to 7²
-    assert page.locator("td").get_attribute("data-value") == "36"
-    assert page.locator("output").inner_text() == "6"
-    page.mouse.up()
-    page.wait_for_function(f"({LENGTH})() === 0.36")
-    assert page.locator("input[type=range]").input_value() == "6"
-
-
 # ------------------------------------------------------------------------------------------------ every hand and eye
 
 

@@ -1,6 +1,5 @@
 // ------------------------------------------------------------------------------------------------ controls
-// Each returns { element, show(index) }; `moved` is called with the new index, `typed` with a new text. A slider that a
-// finger holds calls `held` with where it is between the states, and `endDrag` at the end.
+// Each returns { element, show(index) }; `moved` is called with the new index, `typed` with a new text.
 
 const MOST_SEGMENTS = 7; // states that are all written on a slider
 const MOST_TICKS = 41; // states that are marked
@@ -9,7 +8,7 @@ let serial = 0;
 
 const nameOf = ({ label }) => make("span", { class: "name" }, label);
 
-function rangeControl(spec, { moved, held, endDrag }) {
+function rangeControl(spec, { moved }) {
   const input = make("input", { type: "range", min: spec.min, max: spec.max, step: spec.step });
   const output = make("output");
   const last = spec.states.length - 1;
@@ -23,40 +22,19 @@ function rangeControl(spec, { moved, held, endDrag }) {
   const element = make("div", { class: "control" }, label, player.button);
   element.dataset.look = inSegments ? "segments" : last < MOST_TICKS ? "ticks" : "track";
   setStyle(element, "--steps", String(last || 1));
-  let isHeld = false; // by a finger, which it then follows freely
 
   function show(at) {
     segments.childNodes.forEach((segment, i) => setClass(segment, "on", i === at));
-    if (isHeld) return describe(at);
     const value = String(Number((spec.min + at * spec.step).toPrecision(10)));
     if (input.value !== value) input.value = value;
-    describe(at);
-    setStyle(element, "--at", String(last ? at / last : 0));
-  }
-  function describe(at) {
     input.setAttribute("aria-valuetext", spec.labels[at]);
     setText(output, labelled(spec.labels[at]));
+    setStyle(element, "--at", String(last ? at / last : 0));
   }
   listen(input, "input", () => {
     player.stop();
-    if (!isHeld) return moved(index());
-    const part = clamp((Number(input.value) - spec.min) / spec.step, 0, last);
-    setStyle(element, "--at", String(last ? part / last : 0));
-    held(part);
+    moved(index());
   });
-  listen(input, "pointerdown", () => {
-    isHeld = true;
-    input.step = "any";
-  });
-  const drop = () => {
-    if (!isHeld) return;
-    const chosen = index();
-    isHeld = false;
-    input.step = String(spec.step);
-    show(chosen);
-    endDrag();
-  };
-  for (const end of ["pointerup", "pointercancel", "change", "blur"]) listen(input, end, drop);
   return { element, show, ...player };
 }
 
@@ -115,14 +93,12 @@ function textControl(spec, { moved, typed, live }) {
 
 const controlKinds = { range: rangeControl, select: selectControl, checkbox: checkboxControl, text: textControl };
 
-/** All controls of an explorer. @param {any} store @param {{act: any, follow: any, drop: () => void}} frame */
-function makeControls(store, { act, follow, drop }) {
+/** All controls of an explorer. @param {any} store @param {(some: Object<string, any>) => void} act */
+function makeControls(store, act) {
   const { at, state, live } = store;
   const all = store.controls.map(({ kind, name }, i) =>
     controlKinds[kind](store.controls[i], {
       moved: (index) => act({ [name]: store.controls[i].states[index] }),
-      held: (part) => follow((at.drawn ?? at).with(i, part)),
-      endDrag: drop,
       typed: (text) => act({ [name]: text }),
       live,
     }),

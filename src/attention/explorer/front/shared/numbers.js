@@ -8,8 +8,6 @@
  * @typedef {{over: number[], items?: any[], shape?: number[], numbers?: string}} Packed
  * @typedef {{kind: string, fields: Object<string, Packed>, group?: number}} PanelData
  * @typedef {{name?: string, title?: string, controls: Control[], panels: PanelData[], predict?: any}} Payload
- * @typedef {number[] & {drawn?: number[]}} Places  where each control stands, counted from 0; `drawn`: where a
- *          hand holds the picture between two states, in parts of a step
  * @typedef {Object<string, string>} Lit  axis → label: what is pointed at
  */
 
@@ -20,45 +18,13 @@ function decode(packed) {
   return new { f8: Float64Array, f4: Float32Array, u1: Uint8Array }[type](buffer);
 }
 
-/**
- * What a field holds in a state; `blend` gives its numbers between two states, for what is drawn and never for what is
- * written.
- * @param {Packed} packed @param {number[]} counts @returns {any} (state: Places) → numbers or words
- */
+/** What a field holds in a state. @param {Packed} packed @param {number[]} counts @returns {any} */
 function reader(packed, counts) {
   const place = (state) => packed.over.reduce((at, axis) => at * counts[axis] + state[axis], 0);
-  if (packed.items) {
-    const read = (state) => packed.items[place(state)];
-    return Object.assign(read, { blend: (state) => read(nearest(state)) });
-  }
+  if (packed.items) return (state) => packed.items[place(state)];
   const all = decode(packed.numbers);
   const size = packed.shape.reduce((product, length) => product * length, 1);
-  const read = (state) => all.subarray(place(state) * size, (place(state) + 1) * size);
-  return Object.assign(read, {
-    blend(state) {
-      const drawn = state.drawn ?? state;
-      const between = packed.over.filter((axis) => !Number.isInteger(drawn[axis]));
-      return between.length && !(all instanceof Uint8Array) ? blend(read, drawn, between) : read(nearest(state));
-    },
-  });
-}
-
-const nearest = (state) => state.drawn?.map(Math.round) ?? state;
-
-/** The numbers between two states, or between four where two controls move; where one is not finite, the nearest's. */
-function blend(read, drawn, between) {
-  let corners = [{ state: drawn.map(Math.round), part: 1 }];
-  between.forEach((axis) => {
-    const low = Math.floor(drawn[axis]);
-    corners = corners.flatMap(({ state, part }) =>
-      [low, low + 1].map((at) => ({ state: state.with(axis, at), part: part * (1 - Math.abs(drawn[axis] - at)) })),
-    );
-  });
-  const numbers = corners.map((corner) => read(corner.state));
-  return Float64Array.from(read(drawn.map(Math.round)), (value, i) => {
-    const mixed = numbers.reduce((sum, all, c) => sum + corners[c].part * all[i], 0);
-    return Number.isFinite(mixed) ? mixed : value;
-  });
+  return (state) => all.subarray(place(state) * size, (place(state) + 1) * size);
 }
 
 /** A float32's shortest decimal form, so that 0.1 reads "0.1". */

@@ -33,14 +33,14 @@ function bars(read, hand) {
   }
 
   function update(state) {
-    now = read.now(state);
+    now = read.whole(state);
     setStyle(table, "--origin", part(0));
     element.dataset.color = now.color;
     setText(caption, now.caption);
     cells.forEach((cell, row) => {
       const value = now.values[row];
       const hidden = isMasked(now, row);
-      const drawn = hidden || Number.isNaN(value) ? 0 : now.drawn.values[row];
+      const drawn = hidden || Number.isNaN(value) ? 0 : value;
       const [bar, number] = cell.children;
       setText(sides[row], now.labels[row]);
       fill(cell, value, hidden, now.digits);
@@ -57,7 +57,7 @@ function bars(read, hand) {
   function stack(bar, row) {
     let [up, down] = [0, 0];
     parts.forEach((_, i) => {
-      const value = now.drawn.parts[row * parts.length + i];
+      const value = now.parts[row * parts.length + i];
       const start = value < 0 ? (down += value) : up;
       if (value >= 0) up += value;
       const piece = bar.children[i];

@@ -49,7 +49,7 @@ function curves(read, hand) {
   let plot = null;
 
   function update(state) {
-    now = { line: [], moments: [], ...read.now(state) };
+    now = { line: [], moments: [], ...read.whole(state) };
     setText(caption, now.caption);
     set(svg, { "aria-label": sentence() });
     const last = Math.max(now.x.length - 1, 0);
@@ -99,16 +99,16 @@ function curves(read, hand) {
       svg.signature = signature;
       drawFrame(up);
     }
-    const { x, line = [], points_x, points_y } = now.drawn;
+    const { x, line, points_x, points_y } = now;
     lines.forEach((path, i) => set(path, { d: trace(x, line[i], px, py) }));
     knots.forEach((path, i) => set(path, { d: dots(x, line[i], px, py) }));
     ghosts.forEach((path, i) => set(path, { d: compared ? trace(now.x, compared[i], px, py) : "" }));
     clouds.forEach((path, i) => set(path, { d: dots(points_x[i], points_y[i], px, py) }));
     tags.forEach((tag, i) => placeTag(tag, points_x[i], points_y[i][0]));
     if (isDirect) placeEnds();
-    moments.forEach((moment, i) => placeUpright(moment, now.drawn.moments[i], now.drawn));
+    moments.forEach((moment, i) => placeUpright(moment, now.moments[i]));
     grips.forEach((grip, i) => {
-      const [x, y] = spotOf(handles[i].name, now.drawn);
+      const [x, y] = spotOf(handles[i].name, now);
       placeGrip(grip, [x, y]);
       if (momentNames.includes(handles[i].name)) set(rails[i], { x1: x, x2: x, y1: box.top, y2: y });
     });
@@ -129,7 +129,7 @@ function curves(read, hand) {
 
   /** Names of lines at their right ends, as far from one another as they need. */
   function placeEnds() {
-    const heights = now.drawn.line.map((line) => plot.py(line.at(-1)));
+    const heights = now.line.map((line) => plot.py(line.at(-1)));
     const order = heights.map((_, i) => i).sort((a, b) => heights[a] - heights[b]);
     const placed = [];
     order.forEach((i) => placed.push(Math.max(heights[i], (placed.at(-1) ?? -Infinity) + LINE_HEIGHT)));
@@ -141,7 +141,7 @@ function curves(read, hand) {
   }
 
   /** A line over a place, and a bead on each line that passes it. */
-  function placeUpright(moment, x, there) {
+  function placeUpright(moment, x) {
     const [line, tag, ...beads] = moment.children;
     const at = plot.px(x);
     set(line, { x1: at, x2: at, y1: plot.box.top, y2: plot.box.bottom });
@@ -149,7 +149,7 @@ function curves(read, hand) {
     const middle = clamp(at, plot.box.left + half, plot.box.right - half); // it yields to the names beside the plot
     set(tag, { x: middle, y: plot.box.top - 5 });
     beads.forEach((bead, i) => {
-      const y = heightAt(there.x, there.line[i], x);
+      const y = heightAt(now.x, now.line[i], x);
       const isSeen = Number.isFinite(y);
       set(bead, { cx: at, cy: isSeen ? y : 0, visibility: isSeen ? "inherit" : "hidden" });
     });
@@ -221,7 +221,7 @@ function curves(read, hand) {
 
   function showHair() {
     set(hair, { visibility: at === null ? "hidden" : "visible" });
-    if (at !== null) placeUpright(hair, now.x[at], now);
+    if (at !== null) placeUpright(hair, now.x[at]);
   }
 
   function tell() {

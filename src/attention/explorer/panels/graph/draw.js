@@ -20,7 +20,7 @@ function graph(read, hand) {
   let looked = null; // at which query the pointer is
 
   function update(state) {
-    now = read.now(state);
+    now = read.whole(state);
     if (built?.drawing !== now.drawing) chosen = looked = null;
     draw();
   }
@@ -29,12 +29,12 @@ function graph(read, hand) {
   const query = () => looked ?? chosen ?? now.chosen ?? now.drawing.queries.length - 1;
   const nameOf = (node) => now.drawing.names[node];
   const asking = () => nameOf(now.drawing.queries[query()]);
-  const weight = (j, values = now.values) => values[query() * S + j];
+  const weight = (j) => now.values[query() * S + j];
 
   function draw() {
     if (built?.drawing !== now.drawing || built.wide !== hand.width()) build();
     keysOf().forEach((node, j) => {
-      const part = hand.hidesData() ? 0 : strength(weight(j, now.drawn.values), now.limits);
+      const part = hand.hidesData() ? 0 : strength(weight(j), now.limits);
       const { background, text } = shade(now.color, part);
       nodes[node].dataset.value = exact(weight(j));
       set(nodes[node], { role: "img", "aria-label": `${nameOf(node)}, ${told(weight(j))}` });

@@ -33,7 +33,7 @@ function heatmap(read, hand) {
   let words = null; // above the columns: each state's are kept, so that the same ones are the same list
 
   function update(state) {
-    now = read.now(state);
+    now = read.whole(state);
     const { limits, color, row, column } = now;
     setText(caption, now.caption);
     const axes = now.axes.map((axis, i) => (axis ? `${axis} ${"↓→"[i]}` : ""));
@@ -62,12 +62,11 @@ function heatmap(read, hand) {
         const value = now.values[index];
         const hidden = isMasked(now, index);
         cell.toggleAttribute("data-chosen", isChosen(i, j));
-        const drawn = now.drawn.values[index];
-        const shown = [value, drawn, hidden, color].join();
+        const shown = [value, hidden, color].join();
         if (cell.shown === shown) return;
         cell.shown = shown;
         fill(cell, value, hidden, now.digits);
-        const { background, text } = tint(color, drawn, limits, { hidden, digits: now.digits });
+        const { background, text } = tint(color, value, limits, { hidden, digits: now.digits });
         cell.style.backgroundColor = background;
         cell.style.color = text;
         if (columns > MOST_WRITTEN) cell.setAttribute("aria-label", briefAt(now, index));

@@ -59,7 +59,7 @@ function plane(read, hand) {
   });
 
   function update(state) {
-    now = { points: [], ...read.now(state) };
+    now = { points: [], ...read.whole(state) };
     setText(caption, now.caption);
     set(svg, { "aria-label": sentence() });
     draw();
@@ -102,19 +102,19 @@ function plane(read, hand) {
     set(clip.firstChild, { x: box.left, y: box.top, width: box.right - box.left, height: box.bottom - box.top });
     const path = (corners) => trace(...halves(corners), px, py);
     names.forEach((_, i) => {
-      drawArrow(arrows[i], tip(now.drawn.vectors, i), heads[i]);
+      drawArrow(arrows[i], tip(now.vectors, i), heads[i]);
       drawArrow(ghosts[i], compared ? tip(compared, i) : [NaN, NaN]);
     });
-    clouds.forEach((cloud, i) => set(cloud, { d: dots(...halves(now.drawn.points[i]), px, py) }));
+    clouds.forEach((cloud, i) => set(cloud, { d: dots(...halves(now.points[i]), px, py) }));
     placeTags();
-    areas.forEach((area, i) => set(area, { d: `${path(now.drawn.areas[i])}Z` }));
+    areas.forEach((area, i) => set(area, { d: `${path(now.areas[i])}Z` }));
     lines.forEach((line, i) => {
       const [count, length] = read.shape(`lines_${i}`);
-      const pieces = times(count, (k) => now.drawn.lines[i].slice(2 * length * k, 2 * length * (k + 1)));
+      const pieces = times(count, (k) => now.lines[i].slice(2 * length * k, 2 * length * (k + 1)));
       set(line, { d: pieces.map(path).join("") });
     });
-    joins.forEach((group, i) => drawJoins(group, joinNames[i], now.drawn.joins[i]));
-    grips.forEach((grip, i) => placeGrip(grip, spotOf(handles[i].name, now.drawn)));
+    joins.forEach((group, i) => drawJoins(group, joinNames[i], now.joins[i]));
+    grips.forEach((grip, i) => placeGrip(grip, spotOf(handles[i].name, now)));
   }
 
   /** Where a vector's tip, a point that is alone, or the middle one of an area's corners lies, in numbers. */
@@ -132,8 +132,8 @@ function plane(read, hand) {
   }
 
   function drawJoins(group, [from, to], weights) {
-    const [x1, y1] = spotOf(from, now.drawn);
-    const ends = now.drawn.points[pointNames.indexOf(to)] ?? numbersOf(to, now.drawn);
+    const [x1, y1] = spotOf(from, now);
+    const ends = now.points[pointNames.indexOf(to)] ?? numbersOf(to, now);
     [...group.children].forEach((line, i) => {
       const [x, y] = tip(ends, i);
       const part = now.most ? Math.min(weights[i] / now.most, 1) : 0;
@@ -157,8 +157,8 @@ function plane(read, hand) {
 
   /** Put each name beside its place, where it lies on no arrow and on no other name. */
   function placeTags() {
-    const tips = names.map((name) => spotOf(name, now.drawn));
-    const clouds = (now.drawn.points ?? []).map((points) =>
+    const tips = names.map((name) => spotOf(name, now));
+    const clouds = (now.points ?? []).map((points) =>
       times(points.length / 2, (i) => [plot.px(points[2 * i]), plot.py(points[2 * i + 1])]),
     );
     const origin = [plot.px(0), plot.py(0)];
