@@ -104,7 +104,6 @@ def test_one_spelling_of_handles_for_all_panels():
     wanted = [{"name": "a", "controls": ["t"]}, {"name": "b", "controls": ["t", "u"]}]
     two = {"a": [1, 2], "b": [2, 1]}
     for draw in (
-        lambda handle: bars([1, 2], ["a", "b"], handle=handle),
         lambda handle: curves([1, 2], {}, points={"a": (1, 2)}, moments={"b": 2}, handle=handle),
         lambda handle: plane(two, handle=handle),
         lambda handle: plane({}, points=two, handle=handle),
@@ -173,7 +172,7 @@ BAD = [
     (lambda: bars(["one", "two"]), "TypeError: values must be numbers, found list: could not convert string to …"),
     (lambda: bars(torch.ones(2) * 1j), "TypeError: values must be numbers, found Tensor: …"),
     (lambda: heatmap(SQUARE, columns="uv"), "ValueError: columns must be 3 labels, found 2: u, v"),
-    (lambda: heatmap(SQUARE, column=3), "ValueError: column must lie between 0 and 2, found 3"),
+    (lambda: heatmap(SQUARE, row=3), "ValueError: row must lie between 0 and 2, found 3"),
     (lambda: bars([1], mask=[1.0]), "TypeError: mask must be boolean, True = may attend, found float64"),
     (
         lambda: heatmap(SQUARE, mask=causal_mask(2)),
@@ -200,14 +199,10 @@ BAD = [
     (lambda: molecules(edges=[(0, 4)]), "ValueError: a node of edges must lie between 0 and 3, found 4"),
     (lambda: molecules(SQUARE[:1]), "ValueError: weights must be at least (2, 2), found shape (1, 3)"),
     # handles and controls
-    (lambda: bars([1], ["a"], handle=("b", "t")), "ValueError: handle names 'b', which is not a bar; there are a"),
+    (lambda: plane(V, handle=("w", "t")), "ValueError: handle names 'w', which is not a vector, …; there are v"),
     (
         lambda: explore(lambda t: plane(V, handle=("v", "u")), t=(1, 3)),
         "ValueError: the handle 'v' moves the control 'u'; there is t",
-    ),
-    (
-        lambda: explore(lambda t: heatmap(SQUARE, control="t"), t=(1, 2)),
-        "ValueError: choosing a row sets the control 't': it must have 3 states, one for each row, found 2",
     ),
     # predictions
     (lambda: asked(choice("Who?", WORDS, lambda _: "cat")), "ValueError: predict has the answer 'cat' in every state…"),

@@ -1,6 +1,6 @@
 // ------------------------------------------------------------------------------------------------ bars
-// Bars stand on a line at zero, each with its number at its end, which may be a handle. How far along its room each of
-// them ends is said here; the stylesheet draws it from zero to there.
+// Bars stand on a line at zero, each with its number at its end. How far along its room each of them ends is said here;
+// the stylesheet draws it from zero to there.
 
 const SHADES = [1, 0.6, 0.3, 0.8, 0.45, 0.18]; // of a colour, by which the parts of a bar are told apart
 
@@ -20,8 +20,7 @@ function bars(read, hand) {
   const sample = (i) => make("i", { class: "patch", ...shadeOf(i) });
   const named = parts.map((name, i) => make("span", { "data-part": name }, sample(i), name));
   const legend = parts.length ? make("p", { class: "legend" }, ...named) : null;
-  const handles = read.first("handles");
-  const element = make("div", { class: "bars-box" }, table, legend ?? "", hintOf("the end of", handles));
+  const element = make("div", { class: "bars-box" }, table, legend ?? "");
   cells.at(-1)?.append(make("i", { class: "origin", "aria-hidden": "true" }, "0"));
   let now = null;
   let compared = null;
@@ -85,21 +84,6 @@ function bars(read, hand) {
     const pieces = element.querySelectorAll("[data-part]");
     pieces.forEach((piece) => setClass(piece, "on", piece.getAttribute("data-part") === part));
   }
-
-  handles.forEach(({ name, controls }) => {
-    const row = labels.indexOf(name);
-    const knob = make("span", { class: "knob", "aria-hidden": "true" });
-    cells[row].append(knob);
-    grab(knob, element, hand, {
-      controls,
-      state: () => now.state,
-      place(state) {
-        const { left, top, width, height } = rectOf(cells[row].firstChild);
-        return [left + part(read.whole(state).values[row]) * width, top + height / 2];
-      },
-      said: () => [`${name}: `, told(now.values[row])],
-    });
-  });
 
   function readAt(target) {
     const row = rows.findIndex((line) => line.contains(target));
