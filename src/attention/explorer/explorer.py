@@ -148,7 +148,7 @@ class Explorer:
     def _payload(self) -> dict[str, Any]:
         controls = list(self._controls.values())
         states = compute(self._function, controls)
-        _check_handles(states[0], controls)
+        _check_sets(states[0], controls)
         printed = {"print": self._printed} if self._printed and self._controls == self._offered else {}
         packed = pack(states, controls)
         return {
@@ -204,18 +204,11 @@ def _with_text(control: Control, text: Any) -> Control:
     return replace(control, values=(text,), states=(text,), labels=(text,), initial=0)
 
 
-def _check_handles(panels: list[Panel], controls: list[Control]) -> None:
-    """Raise where a panel would set a control that there is not, or that has not a state for each query."""
+def _check_sets(panels: list[Panel], controls: list[Control]) -> None:
+    """Raise where a hand would set a control that there is not, or that has too few states."""
     sizes = {control.name: len(control.values) for control in controls}
     for panel in panels:
-        for handle in panel.words.get("handles", []):
-            for name in handle["controls"]:
-                if name not in sizes:
-                    known = ", ".join(sizes) or "none"
-                    raise ValueError(f"the handle {handle['name']!r} moves the control {name!r}; there is {known}")
-        for name, what, count in panel.choosers():
-            if name and sizes.get(name) != count:
-                raise ValueError(
-                    f"choosing a {what} sets the control {name!r}: it must have {count} states, one for each {what}, "
-                    f"found {sizes.get(name, 'no such control')}"
-                )
+        for name, count in panel.sets():
+            if name and sizes.get(name, 0) < count:
+                found = sizes.get(name, f"none; there is {', '.join(sizes) or 'no control'}")
+                raise ValueError(f"{panel.kind} sets the control {name!r}, to one of {count} states, found {found}")

@@ -41,9 +41,9 @@ class Panel(ABC):
         """What is said of the scales that these panels share, of all states and of a group, where they set none."""
         return {"limits": color_scale(finite(panels, "values"))}
 
-    def choosers(self) -> list[tuple[str, str, int]]:
-        """The controls that choosing in it sets: a control's name, what is chosen, and how many of that there are."""
-        return []
+    def sets(self) -> list[tuple[str, int]]:
+        """The controls that a hand sets in it, and how many states each must have."""
+        return [(name, 1) for handle in self.words.get("handles", []) for name in handle["controls"]]
 
     def row_names(self) -> list[str]:
         """The rows beside which a guess can be written."""

@@ -141,9 +141,9 @@ class Flow(Panel):
         names = (name for name in panels[0].numbers if name.endswith("values"))
         return {"limits": [color_scale(finite(panels, name)) for name in names]}
 
-    def choosers(self):
+    def sets(self):
         words = self.words
-        return [(words["control"], "step", words["steps"]), (words["query_control"], "query", words["queries"])]
+        return [(words["control"], words["steps"]), (words["query_control"], words["queries"])]
 
 
 def _words(station: Station, shape: tuple[int, ...], rows: Sequence[str] | None, before: list[str]) -> dict[str, Any]:

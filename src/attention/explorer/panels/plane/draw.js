@@ -1,11 +1,10 @@
 // ------------------------------------------------------------------------------------------------ plane
-// Arrows and points with equal axes, so that an angle looks as large as it is; behind them areas, lines, and joins that
-// are stronger for a larger weight. A handle sets controls: an arrow's tip, or a point, is taken by hand (grab.js).
+// Arrows and points with equal axes, so that an angle looks as large as it is; behind them areas and lines. A handle sets
+// controls: an arrow's tip, or a point, is taken by hand (grab.js).
 
 function plane(read, hand) {
   const [names, pointNames] = [read.first("names"), read.first("point_names")];
   const [lineNames, areaNames] = [read.first("line_names"), read.first("area_names")];
-  const joinNames = read.first("join_names");
   const handles = read.first("handles");
   const placed = [...names, ...pointNames];
   const everything = [...placed, ...lineNames, ...areaNames];
@@ -22,14 +21,10 @@ function plane(read, hand) {
   const tags = placed.map((name) => make("text", { class: "tag" }, name));
   const lines = lineNames.map((name) => make("path", thin(name)));
   const areas = areaNames.map((name) => make("path", { class: "area", ...colored(name) }));
-  const joins = joinNames.map(([from, to], i) => {
-    const lines = times(read.shape(`joins_${i}`)[0], () => make("line"));
-    return make("g", { "data-join": `${from} ${to}`, "data-color": "weights" }, ...lines);
-  });
   const clip = make("clipPath", { id: `attention-clip-${++serial}` }, make("rect"));
   const behind = make("g", { "clip-path": `url(#${clip.id})` }, ...areas, ...lines);
   const grips = handles.map(({ name }) => make("circle", { r: 12, ...colored(name) }));
-  const drawn = [clip, frame, behind, joins, ghosts, clouds, arrows, heads, tags, grips].flat();
+  const drawn = [clip, frame, behind, ghosts, clouds, arrows, heads, tags, grips].flat();
   const svg = make("svg", { role: "img" }, ...drawn);
   const caption = make("figcaption");
   const single = names.includes(handles[0]?.name) ? "the tip of" : "the point";
@@ -76,9 +71,7 @@ function plane(read, hand) {
       const points = now.points[i];
       return points.length === 2 ? `${name} at ${listed(points)}` : `${points.length / 2} points, ${name}`;
     });
-    const strength = (weights) => (weights.length > 3 ? "their weights" : listed(weights));
-    const joined = joinNames.map(([from, to], i) => `${from} joined to ${to} by ${strength(now.joins[i])}`);
-    return `${now.caption || "Plane"}: ${[...said, ...lone, ...joined].join("; ")}.`;
+    return `${now.caption || "Plane"}: ${[...said, ...lone].join("; ")}.`;
   }
 
   function draw() {
@@ -113,7 +106,6 @@ function plane(read, hand) {
       const pieces = times(count, (k) => now.lines[i].slice(2 * length * k, 2 * length * (k + 1)));
       set(line, { d: pieces.map(path).join("") });
     });
-    joins.forEach((group, i) => drawJoins(group, joinNames[i], now.joins[i]));
     grips.forEach((grip, i) => placeGrip(grip, spotOf(handles[i].name, now)));
   }
 
@@ -129,17 +121,6 @@ function plane(read, hand) {
   function spotOf(name, there) {
     const [x, y] = numbersOf(name, there);
     return [plot.px(x), plot.py(y)];
-  }
-
-  function drawJoins(group, [from, to], weights) {
-    const [x1, y1] = spotOf(from, now);
-    const ends = now.points[pointNames.indexOf(to)] ?? numbersOf(to, now);
-    [...group.children].forEach((line, i) => {
-      const [x, y] = tip(ends, i);
-      const part = now.most ? Math.min(weights[i] / now.most, 1) : 0;
-      set(line, { x1, y1, x2: plot.px(x), y2: plot.py(y) });
-      set(line, { "stroke-width": 0.5 + 4.5 * part, "stroke-opacity": 0.85 * Math.sqrt(part) });
-    });
   }
 
   function drawArrow(path, [x, y], head = null) {

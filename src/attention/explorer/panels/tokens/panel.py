@@ -75,5 +75,5 @@ class Tokens(Matrix):
     kind = "tokens"
     sides = ("queries", "keys")
 
-    def choosers(self):
-        return [(self.words["control"], "query", len(self.words["queries"]))]
+    def sets(self):
+        return [(self.words["control"], len(self.words["queries"]))]
