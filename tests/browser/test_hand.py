@@ -320,13 +320,12 @@ def test_controls_stay_in_sight_where_an_explorer_is_taller_than_the_screen(show
     assert page.locator("input[type=range]").bounding_box()["y"] >= 0
 
 
-def test_lines_differ_without_colour_and_coincidence_is_said(show):
+def test_lines_differ_without_colour(show):
     x = torch.linspace(0, 1, 11)
     lines = {"a": x, "b": x**2, "c": x, "d": x}
     page = show(explore(lambda: curves(x, lines, colors=dict.fromkeys(lines, "ink"))))
     dashes = page.locator("path.line").evaluate_all("all => all.map(l => getComputedStyle(l).strokeDasharray)")
     assert len(set(dashes)) == 4
-    assert page.locator(".coincide").inner_text() == "a, c and d lie on one another."
 
 
 def test_paper_shows_the_state_in_words_and_the_colours(show):

@@ -238,14 +238,6 @@ def test_the_state_before_stays_in_sight_beside_the_answer(show):
     assert page.locator(".token small").all_inner_texts() == ["0.47", "0.47", "0.06"]
 
 
-@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
-def test_the_truth_grows_unless_the_reader_wants_no_motion(show, motion):
-    page = show(asking("bars"), reduced_motion=motion)
-    by_mouse(page, "bars", True)
-    moving = page.locator(".panel").evaluate("panel => panel.getAnimations({subtree: true}).length")
-    assert (moving > 0) == (motion == "no-preference")
-
-
 # ------------------------------------------------------------------------------------------------ kept
 
 

@@ -37,11 +37,10 @@ function curves(read, hand) {
   const svg = make("svg", { role: "img", class: "plot" }, ...drawn);
   const cursor = make("div", { class: "cursor", role: "slider", tabindex: 0, "aria-label": "Read the curves at" });
   const key = make("p", { class: "legend" });
-  const note = make("p", { class: "coincide" });
   const caption = make("figcaption");
   const stage = make("div", { class: "stage" }, svg, ...(names.length ? [cursor] : []));
   const hint = hintOf(handles.some(({ name }) => momentNames.includes(name)) ? "the line" : "the point", handles);
-  const figure = make("figure", { class: "curves" }, caption, stage, key, note, hint);
+  const figure = make("figure", { class: "curves" }, caption, stage, key, hint);
   const widestName = Math.max(0, ...names.map((name) => textWidth(name, NAME_SIZE, 600)));
   let now = null;
   let compared = null;
@@ -112,7 +111,6 @@ function curves(read, hand) {
       placeGrip(grip, [x, y]);
       if (momentNames.includes(handles[i].name)) set(rails[i], { x1: x, x2: x, y1: box.top, y2: y });
     });
-    setText(note, coincidence());
     showHair();
   }
 
@@ -170,19 +168,6 @@ function curves(read, hand) {
     const i = pointNames.indexOf(name);
     if (i < 0) return [plot.px(moments[momentNames.indexOf(name)]), plot.box.bottom];
     return [plot.px(points_x[i][0]), plot.py(points_y[i][0])];
-  }
-
-  /** Which lines lie on one another: the eye cannot tell. */
-  function coincidence() {
-    const groups = [];
-    now.line.forEach((line, i) => {
-      const isNear = ([first]) => line.every((y, at) => Math.abs(plot.py(y) - plot.py(now.line[first][at])) < 1);
-      const group = groups.find(isNear);
-      if (group) group.push(i);
-      else groups.push([i]);
-    });
-    const together = groups.filter((group) => group.length > 1).map((group) => group.map((i) => names[i]));
-    return together.map((some) => `${some.slice(0, -1).join(", ")} and ${some.at(-1)} lie on one another.`).join(" ");
   }
 
   function drawFrame(up) {
