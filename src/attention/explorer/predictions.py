@@ -73,8 +73,8 @@ def choice(
             raise ValueError(f"answer must be one of {', '.join(options)}, found {found!r}")
         return found
 
-    def tell(shown: Panel, answer: str, _) -> dict[str, Any]:
-        return {"options": list(options), "rows": shown.row_names(), "said": f"The answer is “{answer}”."}
+    def tell(_, answer: str, __) -> dict[str, Any]:
+        return {"options": list(options), "said": f"The answer is “{answer}”."}
 
     return Prediction(question, "option", named, tell, dict(at or {}), panel, because, before=before)
 

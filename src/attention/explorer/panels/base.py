@@ -45,10 +45,6 @@ class Panel(ABC):
         """The controls that a hand sets in it, and how many states each must have."""
         return [(name, 1) for handle in self.words.get("handles", []) for name in handle["controls"]]
 
-    def row_names(self) -> list[str]:
-        """The rows beside which a guess can be written."""
-        return []
-
 
 def finite(panels: Sequence[Panel], *starts: str) -> np.ndarray:
     """All finite numbers of the fields whose names start so."""

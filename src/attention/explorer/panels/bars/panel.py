@@ -79,6 +79,3 @@ class Bars(Panel):
     def axes(self):
         parts = self.words.get("parts_axis", ""), self.words.get("parts_names", [])
         return [(self.words["axis"], self.words["labels"]), parts]
-
-    def row_names(self):
-        return self.words["labels"]

@@ -44,8 +44,7 @@ function graph(read, hand) {
     showChosen(now.drawing.queries.map((node) => nodes[node]), query());
     const order = keysOf().map((_, j) => j).sort((a, b) => weight(b) - weight(a));
     const most = order.slice(0, 2).map((j) => `${nameOf(keysOf()[j])} (${brief(weight(j), now.digits)})`);
-    const isHidden = hand.hidesData() || !order.length;
-    const found = isHidden ? "" : `${asking()} → ${most.join(", ")}`;
+    const found = hand.hidesData() ? "" : `${asking()} → ${most.join(", ")}`;
     setText(caption, [now.caption, found].filter(Boolean).join(": "));
   }
 

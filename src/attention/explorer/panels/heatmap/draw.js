@@ -78,7 +78,7 @@ function heatmap(read, hand) {
     const least = hand.scale() > 1 ? 6.5 * ((now.digits ?? 2) + 2) : LEAST_WRITTEN;
     const isNumberless = read.small || width < least;
     setClass(table, "numberless", isNumberless);
-    scale.hidden = !isNumberless;
+    scale.hidden = !isNumberless && columns <= MOST_WRITTEN;
     const longest = Math.max(...now.columns.map((word) => [...word].length));
     const isLong = 10 * longest > width;
     heads.forEach((head) => head.toggleAttribute("data-long", isLong && longest > 2));

@@ -70,6 +70,3 @@ def heatmap(
 class Heatmap(Matrix):
     kind = "heatmap"
     sides = ("rows", "columns")
-
-    def row_names(self):
-        return self.words["rows"]
