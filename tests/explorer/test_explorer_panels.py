@@ -153,14 +153,11 @@ def drawn(x, line="bent", **words):
     return explore(picture, predict=about, power=(1, 3)).widget.payload["predict"]
 
 
-def test_a_sketch_is_compared_at_each_x_or_at_some_and_both_ends():
+def test_a_sketch_is_compared_at_each_x():
     found = drawn([0.0, 0.5, 1.0], axes=("t", ""))
     assert (found["x"], found["answer"]) == ([0.0, 0.5, 1.0], [0.0, 0.25, 1.0])
     assert found["limits"] == [-0.05, 1.05]
     assert found["said"] == "It goes from 0.00 at t = 0 to 1.00 at t = 1."
-    found = drawn(torch.linspace(0, 1, 500).tolist())
-    assert len(found["x"]) == len(found["answer"]) == 41
-    assert (found["x"][0], found["x"][-1], found["axis"]) == (0.0, 1.0, "x")
 
 
 # ------------------------------------------------------------------------------------------------ bad input

@@ -88,7 +88,7 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
   function answer(given) {
     guess = given;
     before = null;
-    setStyle(element, "min-height", `${rectOf(element).height}px`); // a short verdict moves nothing either
+    if (guess !== null) setStyle(element, "min-height", `${rectOf(element).height}px`); // nor does a short verdict
     store.set(spec.state);
     if (guess !== null) memory.keep(guess);
     stand(guess === null ? "shown" : "guessed");

@@ -61,9 +61,9 @@ function makeNearest(axes, state, place) {
   };
 }
 
-/** A line that says what can be taken by hand. @param {string} what of it @param {{name: string}[]} handles */
-function hintOf(what, handles) {
+/** A line that says what can be taken by hand. @param {{name: string}[]} handles */
+function hintOf(handles) {
   const names = handles.map(({ name }) => `“${name}”`);
   const listed = [names.slice(0, -1).join(", "), ...names.slice(-1)].filter(Boolean).join(" or ");
-  return make("p", { class: "hint" }, handles.length ? `Drag ${what} ${listed}.` : "");
+  return make("p", { class: "hint" }, handles.length ? `Drag ${listed}.` : "");
 }

@@ -24,7 +24,6 @@ function readByPointer(element, read, forget) {
     held = false;
     leave();
   };
-  element.classList.add("readable");
   listen(element, "pointerdown", (event) => isMouse(event) || pointOrLeave(event));
   listen(element, "pointermove", (event) => isMouse(event) && pointOrLeave(event));
   listen(element, "pointerleave", (event) => isMouse(event) && leave());

@@ -39,8 +39,7 @@ function curves(read, hand) {
   const key = make("p", { class: "legend" });
   const caption = make("figcaption");
   const stage = make("div", { class: "stage" }, svg, ...(names.length ? [cursor] : []));
-  const hint = hintOf(handles.some(({ name }) => momentNames.includes(name)) ? "the line" : "the point", handles);
-  const figure = make("figure", { class: "curves" }, caption, stage, key, hint);
+  const figure = make("figure", { class: "curves" }, caption, stage, key, hintOf(handles));
   const widestName = Math.max(0, ...names.map((name) => textWidth(name, NAME_SIZE, 600)));
   let now = null;
   let compared = null;

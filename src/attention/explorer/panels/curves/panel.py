@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from attention.explorer.panels import given
-from attention.explorer.panels.base import Panel, finite
-from attention.explorer.panels.scales import axis_range
+from attention.explorer.panels.base import Panel, axis_range, finite
 from attention.explorer.panels.tables import names_row, numbers_row, table, written
 
 __all__ = ["curves"]

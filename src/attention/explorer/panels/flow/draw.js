@@ -226,7 +226,6 @@ function flow(read, hand) {
     if (control && step !== now.step) hand.move(control, step);
     if (chooser && i >= 0 && !whole && i !== now.query) hand.move(chooser, i);
   });
-  figure.toggleAttribute("data-choose", Boolean(read.first("control")));
   arrange(lines);
   return { element: figure, lay, update, width: 99 };
 }

@@ -6,8 +6,7 @@ from html import escape
 from typing import Any
 
 from attention.explorer.panels import given
-from attention.explorer.panels.base import Panel, finite
-from attention.explorer.panels.scales import color_scale
+from attention.explorer.panels.base import Panel, color_scale, finite
 from attention.explorer.panels.tables import matrix_table
 
 __all__ = ["Station", "flow"]

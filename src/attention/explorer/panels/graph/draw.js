@@ -5,7 +5,6 @@
 const NODE = { radius: 9, reach: 14 }; // pixels: how large, how far a finger finds it
 const UNITS = [22, 20, 18, 17]; // pixels of a step between places
 const SIGN = 30; // pixels of a plus or an arrow
-const MOST = 1.8; // times as large as other pictures
 
 function graph(read, hand) {
   const caption = make("figcaption");
@@ -62,8 +61,6 @@ function graph(read, hand) {
     const isOneLine = (unit) => sum(unit) <= built.wide;
     const isWide = (unit) => Math.max(...widths(unit)) <= built.wide;
     const unit = UNITS.find(isOneLine) ?? UNITS.find(isWide) ?? UNITS.at(-1);
-    // Presented, a line fills the width.
-    const larger = hand.scale() > 1 && isOneLine(unit) ? Math.min(built.wide / sum(unit), MOST) : 1;
     const spots = places.map(([x, y], node) => {
       const { left, up, before } = boxes[parts.findIndex((part) => part.includes(node))];
       return [before + NODE.reach + unit * (x - left), NODE.reach + unit * (up - y)];
@@ -91,7 +88,7 @@ function graph(read, hand) {
         make("g", {}, ...others.map((node) => nodes[node])),
         make("g", asking.length ? list : {}, ...asking.map((node) => nodes[node])),
       );
-      svg.style.width = `${Math.floor(width * larger * hand.scale())}px`;
+      svg.style.width = `${Math.floor(width * hand.scale())}px`;
       return svg;
     });
     scroller.replaceChildren(...pictures);

@@ -27,9 +27,6 @@ function plane(read, hand) {
   const drawn = [clip, frame, behind, ghosts, clouds, arrows, heads, tags, grips].flat();
   const svg = make("svg", { role: "img" }, ...drawn);
   const caption = make("figcaption");
-  const single = names.includes(handles[0]?.name) ? "the tip of" : "the point";
-  const what = handles.some(isArea) ? "an arrow’s tip, or" : single;
-  const hint = hintOf(what, handles.some(isArea) ? handles.filter(isArea) : handles);
   const many = pointNames.filter((_, i) => read.shape(`points_${i}`)[0] > 1); // too many to be named one by one
   const named = [...many, ...lineNames, ...areaNames];
   const sample = (name) =>
@@ -38,8 +35,8 @@ function plane(read, hand) {
     : make("i", { class: "patch area", "aria-hidden": "true" });
   const entries = named.map((name) => make("span", colored(name), sample(name), name));
   const legend = make("p", { class: "legend" }, ...entries);
-  const words = named.length && !read.small ? [legend, hint] : [hint];
-  const figure = make("figure", { class: "plane" }, caption, svg, ...words);
+  const isNamed = named.length && !read.small;
+  const figure = make("figure", { class: "plane" }, caption, svg, isNamed ? legend : "", hintOf(handles));
   let now = null;
   let compared = null;
   let plot = null;

@@ -11,7 +11,7 @@ function tokens(read, hand) {
   const flat = two && [...read.first("queries"), ...read.first("keys")].every((word) => [...word].length < 2);
   const caption = make("figcaption");
   const keys = times(S, () => word());
-  const chips = read.first("look") === "chips"; // words that a control asks
+  const chips = !two && String(read.first("keys")) !== String(read.first("queries")); // words that a control asks
   const queries = two ? times(L, () => word()) : chips ? [] : keys;
   const arcs = times(two ? Math.max(L, S) : 0, () => make("path", { class: "join" }));
   const svg = make("svg", { class: "joins", "aria-hidden": "true" }, ...arcs);

@@ -57,7 +57,6 @@ def tokens(
     numbers = {"values": values}
     if mask is not None:
         numbers["mask"] = given.mask(mask, (L, S))
-    look = {"look": "chips"} if rows == 1 and list(queries) != list(words_of_keys) else {}
     words = {
         "queries": given.labels("queries", queries, L),
         "keys": given.labels("keys", words_of_keys, S),
@@ -65,7 +64,6 @@ def tokens(
         "chosen": given.index("chosen", chosen, L),
         "control": str(control),
         "axes": list(axes),
-        **look,
         **given.look(caption, "weights", limits, digits),
     }
     return Tokens(numbers, words)
