@@ -16,7 +16,7 @@ REFERENCE = Path(__file__).parents[2].joinpath("book", "api-explorer.md").read_t
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_a_kind_of_panel_is_complete(folder):
     kind = folder.name
-    for name in ("panel.py", "draw.js", "draw.css"):
+    for name in ("__init__.py", "panel.py", "draw.js", "draw.css"):
         assert (folder / name).is_file(), f"panels/{kind}/ has no {name}"
     script = (folder / "draw.js").read_text(encoding="utf-8")
     assert f"panelKinds.{kind} = " in script, f"panels/{kind}/draw.js must end with `panelKinds.{kind} = {kind};`"
