@@ -48,5 +48,5 @@ def unpack(field, counts, state):
 def numbers(field):
     kind, data = field["numbers"].split(":")
     data = base64.b64decode(data)
-    letter, size = {"f2": ("e", 2), "f4": ("f", 4), "f8": ("d", 8), "u1": ("?", 1)}[kind]
+    letter, size = {"f4": ("f", 4), "f8": ("d", 8), "u1": ("?", 1)}[kind]
     return struct.unpack(f"<{len(data) // size}{letter}", data)

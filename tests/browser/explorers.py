@@ -30,9 +30,9 @@ LIFT_AND_READ = f"""(element) => {{
     element.querySelector('.choices .quiet')?.click();
     return ({READ})(element);
 }}"""
-# Each slider that has an effect takes the focus in its turn; of what is shown then only a change matters.
+# Each slider takes the focus in its turn; of what is shown then only a change matters.
 TAKE = f"""(element, number) => {{
-    const slider = element.querySelectorAll('.control:not([data-idle]) input[type=range]')[number];
+    const slider = element.querySelectorAll('.control input[type=range]')[number];
     if (!slider) return null;
     slider.focus();
     window.shownBefore = ({SHOWN})(element);
@@ -45,8 +45,7 @@ READ_AGAIN = f"(element) => [({READ})(element), ({SHOWN})(element) === window.sh
 def move_and_compare(explorer: Locator, payload: dict) -> None:
     """Move each slider with the keyboard, and compare what is shown with the payload; first lift the veil.
 
-    It goes by a step, or from its end to its beginning. A slider that has no effect in the state that a question was
-    about, and says so, stays.
+    It goes by a step, or from its end to its beginning.
     """
     explorer = explorer.element_handle()
     compare(explorer.evaluate(LIFT_AND_READ), payload)

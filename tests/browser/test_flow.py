@@ -1,4 +1,4 @@
-"""Matrices that are made from each other, options as buttons, and a figure that plays by itself, in Chromium."""
+"""Matrices that are made from each other, and options as buttons, in Chromium."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from ipywidgets import SelectionSlider, ToggleButtons
 
 from attention import causal_mask
 from attention.course.one_pass import STEPS, one_pass
-from attention.explorer import bars, explore, tokens
+from attention.explorer import explore, tokens
 
 WORDS = ["Ann", "met", "Bob", "he", "laughed"]
 X = torch.tensor([[1.0, 0, -1], [0, 0, 0], [1, 0, 1], [0, 1, 1], [0, 0, 0]])
@@ -129,41 +129,3 @@ def test_buttons_set_the_list_that_stays_for_keys(show):
     select.focus()
     page.keyboard.press("ArrowUp")
     assert page.locator(".pills .on").inner_text() == "where"
-
-
-# ------------------------------------------------------------------------------------------------ a figure that plays
-
-FAR = '<div style="height: 3000px"></div>'
-# Until it has been noticed that the element is seen.
-BRING = """(element) => new Promise((seen) => {
-    element.scrollIntoView({block: 'center', behavior: 'instant'});
-    new IntersectionObserver(([{isIntersecting}]) => isIntersecting && seen()).observe(element);
-})"""
-
-
-def playing():
-    return explore(lambda step: bars([step]), name="film", play="step", step=SelectionSlider(options=range(30)))
-
-
-def test_a_figure_plays_once_when_it_is_seen(show):
-    page = show(FAR, playing(), FAR)
-    page.clock.install()
-    output = page.locator("output")
-    page.clock.fast_forward(5000)
-    assert output.inner_text() == "0"
-    output.evaluate(BRING)
-    page.wait_for_function("document.querySelector('output').textContent === '29'")
-    page.locator("input[type=range]").press("Home")
-    page.evaluate("scrollTo(0, 0)")
-    output.evaluate(BRING)
-    page.clock.fast_forward(5000)
-    assert output.inner_text() == "0"
-
-
-@pytest.mark.parametrize(("options", "shown"), [({"reduced_motion": "reduce"}, "0"), ({"hash": "#film?step=7"}, "7")])
-def test_it_stays_still_for_who_wants_less_motion_and_where_a_link_has_set_it(show, options, shown):
-    page = show(FAR, playing(), FAR, **options)
-    page.clock.install()
-    page.locator("output").evaluate(BRING)
-    page.clock.fast_forward(5000)
-    assert page.locator("output").inner_text() == shown

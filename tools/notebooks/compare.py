@@ -80,10 +80,10 @@ def _are_near(one: Decimal, other: Decimal, most: float) -> bool:
 
 
 def _figure(old_payload: str, new_payload: str) -> Iterator[str]:
-    """An explorer's words, and the numbers of each panel in every state, from which follows where a control is idle."""
+    """An explorer's words, and the numbers of each panel in every state."""
     reference, output = json.loads(old_payload), json.loads(new_payload)
     counts = [len(control["states"]) for control in reference["controls"]]
-    yield from _words(*({**payload, "panels": len(payload["panels"]), "idle": {}} for payload in (reference, output)))
+    yield from _words(*({**payload, "panels": len(payload["panels"])} for payload in (reference, output)))
     for number, (old, new) in enumerate(zip(reference["panels"], output["panels"], strict=False), start=1):
         if [old["kind"], old.get("group"), *old["fields"]] != [new["kind"], new.get("group"), *new["fields"]]:
             yield f"panel {number} is of another kind"

@@ -22,7 +22,6 @@ def explore(
     name: str = "",
     predict: Prediction | None = None,
     print: dict[str, Any] | Sequence[dict[str, Any]] = (),
-    play: str = "",
     **controls: Any,
 ) -> "Explorer":
     """Show what a function returns, with a control for each of its arguments.
@@ -41,8 +40,6 @@ def explore(
             :func:`sketch`.
         print: the state that the printed book shows, or a list of them, each with some controls or all; the one that
             the controls begin at when not given.
-        play: the name of a slider that a page plays by itself, once, when the figure is first seen; not for a reader
-            who wants less motion.
         **controls: for each argument ``(min, max[, step])``, a list or dict of options, a bool, a str, or an
             ipywidget: FloatSlider, FloatLogSlider, IntSlider, SelectionSlider, Dropdown, Checkbox, Text, Combobox, ….
             ToggleButtons are a list whose few options are drawn as large buttons.
@@ -57,9 +54,8 @@ def explore(
             something that is not a control, a title that is not a text, or a state for print that is not a dict.
         ValueError: an empty range, too many states or too much data (with the control to coarsen), a panel whose
             shape changes from state to state, labels that repeat on an axis that panels share, a handle without its
-            controls, a prediction whose answer is the same in every state, a state for print that does not exist,
-            something to play that is not a slider or would tell the answer of a prediction, or a name that no link can
-            have.
+            controls, a prediction whose answer is the same in every state, a state for print that does not exist, or a
+            name that no link can have.
 
     >>> explore(lambda temperature: bars([temperature, 1.0]), temperature=(1, 3)).state
     {'temperature': 2}
@@ -70,11 +66,8 @@ def explore(
         raise ValueError(f"name must be lower-case letters, digits and hyphens, a letter first, found {name!r}")
     defaults = {argument.name: argument.default for argument in inspect.signature(function).parameters.values()}
     made = [make_control(name, given, defaults.get(name, inspect.Parameter.empty)) for name, given in controls.items()]
-    sliders = [control.name for control in made if control.kind == "range"]
-    if play and (play not in sliders or predict is not None):
-        raise ValueError(f"play must name a slider, where no question is asked; found {play!r}, sliders {sliders}")
     states = [*print] if isinstance(print, (list, tuple)) else [print]
-    headed = {key: text for key, text in (("title", title), ("name", name), ("play", play)) if text}
+    headed = {key: text for key, text in (("title", title), ("name", name)) if text}
     return Explorer(function, made, headed, predict, states)
 
 
@@ -155,14 +148,14 @@ class Explorer:
     def _payload(self) -> dict[str, Any]:
         controls = list(self._controls.values())
         states = compute(self._function, controls)
-        _check_handles(states[0], controls)
+        _check_sets(states[0], controls)
         printed = {"print": self._printed} if self._printed and self._controls == self._offered else {}
         packed = pack(states, controls)
         return {
             **self._headed,
             "controls": [control.payload() for control in controls],
-            **packed,
-            **self._question(states, packed["panels"]),
+            "panels": packed,
+            **self._question(states, packed),
             **printed,
         }
 
@@ -211,18 +204,11 @@ def _with_text(control: Control, text: Any) -> Control:
     return replace(control, values=(text,), states=(text,), labels=(text,), initial=0)
 
 
-def _check_handles(panels: list[Panel], controls: list[Control]) -> None:
-    """Raise where a panel would set a control that there is not, or that has not a state for each query."""
+def _check_sets(panels: list[Panel], controls: list[Control]) -> None:
+    """Raise where a hand would set a control that there is not, or that has too few states."""
     sizes = {control.name: len(control.values) for control in controls}
     for panel in panels:
-        for handle in panel.words.get("handles", []):
-            for name in handle["controls"]:
-                if name not in sizes:
-                    known = ", ".join(sizes) or "none"
-                    raise ValueError(f"the handle {handle['name']!r} moves the control {name!r}; there is {known}")
-        for name, what, count in panel.choosers():
-            if name and sizes.get(name) != count:
-                raise ValueError(
-                    f"choosing a {what} sets the control {name!r}: it must have {count} states, one for each {what}, "
-                    f"found {sizes.get(name, 'no such control')}"
-                )
+        for name, count in panel.sets():
+            if name and sizes.get(name, 0) < count:
+                found = sizes.get(name, f"none; there is {', '.join(sizes) or 'no control'}")
+                raise ValueError(f"{panel.kind} sets the control {name!r}, to one of {count} states, found {found}")

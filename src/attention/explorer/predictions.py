@@ -9,8 +9,6 @@ import numpy as np
 
 from attention.explorer.panels import Panel
 
-MOST_PLACES = 41  # at which a sketch is drawn and compared
-
 
 @dataclass(frozen=True)
 class Prediction:
@@ -73,8 +71,8 @@ def choice(
             raise ValueError(f"answer must be one of {', '.join(options)}, found {found!r}")
         return found
 
-    def tell(shown: Panel, answer: str, _) -> dict[str, Any]:
-        return {"options": list(options), "rows": shown.row_names(), "said": f"The answer is “{answer}”."}
+    def tell(_, answer: str, __) -> dict[str, Any]:
+        return {"options": list(options), "said": f"The answer is “{answer}”."}
 
     return Prediction(question, "option", named, tell, dict(at or {}), panel, because, before=before)
 
@@ -93,12 +91,12 @@ def sketch(
     """
 
     def heights(shown: Panel) -> list[float | None]:
-        y = shown.numbers[f"line_{shown.words['names'].index(line)}"][_places(shown)]
+        y = shown.numbers[f"line_{shown.words['names'].index(line)}"]
         return [float(f"{value:.4g}") if np.isfinite(value) else None for value in y]
 
     def tell(shown: Panel, answer: list[float | None], fields) -> dict[str, Any]:
         low, high = limits = shown.words["limits"] or fields["limits"]["items"][0]
-        x = [float(f"{place:.6g}") for place in shown.numbers["x"][_places(shown)]]
+        x = [float(f"{place:.6g}") for place in shown.numbers["x"]]
         axis = shown.words["axes"][0] or "x"
         known = [index for index, y in enumerate(answer) if y is not None]
         digits = max(0, math.ceil(2 - math.log10(high - low)))  # a hundredth of the axis
@@ -127,9 +125,3 @@ def check_prediction(prediction: Prediction, states: list[list[Panel]]) -> None:
     answers = [prediction.answer(panels[prediction.panel]) for panels in states]
     if all(answer == answers[0] for answer in answers):
         raise ValueError(f"predict has the answer {answers[0]!r} in every state: it must depend on a control")
-
-
-def _places(panel: Panel) -> np.ndarray:
-    """Where a sketch is compared: at each x, or at so many, evenly chosen."""
-    count = len(panel.numbers["x"])
-    return np.unique(np.linspace(0, count - 1, min(count, MOST_PLACES)).round().astype(int))

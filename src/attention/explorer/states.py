@@ -17,8 +17,6 @@ from attention.explorer.panels import KINDS, Panel
 MOST_STATES = 10_000
 MOST_BYTES = 300_000
 
-MANY = 20_000  # numbers of a field, of which a panel may say that three digits are enough
-
 
 def compute(function: Callable, controls: Sequence[Control]) -> list[list[Panel]]:
     """The panels of every state of the controls, of which the last one changes fastest.
@@ -48,13 +46,12 @@ def compute(function: Callable, controls: Sequence[Control]) -> list[list[Panel]
     return found
 
 
-def pack(states: list[list[Panel]], controls: Sequence[Control]) -> dict[str, Any]:
-    """The panels of every state as the front end reads them, and where a control is idle; raise for too much data."""
+def pack(states: list[list[Panel]], controls: Sequence[Control]) -> list[dict[str, Any]]:
+    """The panels of every state as the front end reads them; raise for too much data."""
     columns = [[panels[index] for panels in states] for index in range(len(states[0]))]
     packed = [_pack_panel(panels, _sharing(panels, columns), controls) for panels in columns]
     _check_size(packed, controls)
-    idle = _idle(states, controls)
-    return {"panels": packed} | ({"idle": _pack_numbers(list(idle), controls)} if idle.any() else {})
+    return packed
 
 
 def as_panels(returned: Any) -> list[Panel]:
@@ -78,23 +75,6 @@ def check_links(panels: list[Panel]) -> None:
         for label, count in Counter(labels).items():
             if shared[axis] > 1 and count > 1:
                 raise ValueError(f"panels share the axis {axis!r}, so its labels must differ; {label!r} repeats")
-
-
-def _idle(states: list[list[Panel]], controls: Sequence[Control]) -> np.ndarray:
-    """For every state and control, whether moving that control alone changes nothing: (states, controls)."""
-    ids = _numbered([tuple(_key(panel) for panel in panels) for panels in states], controls)
-    idle = np.empty((*ids.shape, len(controls)), dtype=bool)
-    for axis, control in enumerate(controls):
-        same = (ids == ids.take([0], axis)).all(axis, keepdims=True)
-        idle[..., axis] = same & (len(control.values) > 1)
-    return idle.reshape(len(states), len(controls))
-
-
-@np.errstate(over="ignore", under="ignore")
-def _key(panel: Panel) -> tuple:
-    """What is seen of a panel: its words, and three digits of its numbers, as the last differ between machines."""
-    singles = [array.astype("<f4") for array in panel.numbers.values()]
-    return tuple((single.view("u4") >> 12).tobytes() for single in singles), json.dumps(panel.words)
 
 
 def _check_alike(first: list[Panel], panels: list[Panel], where: str) -> None:
@@ -124,10 +104,7 @@ def _sharing(panels: list[Panel], columns: list[list[Panel]]) -> list[Panel]:
 
 def _pack_panel(panels: list[Panel], sharing: list[Panel], controls: Sequence[Control]) -> dict[str, Any]:
     first, shared = panels[0], panels[0].scales(sharing)
-    fields = {
-        name: _pack_numbers([panel.numbers[name] for panel in panels], controls, name in first.coarse)
-        for name in first.numbers
-    }
+    fields = {name: _pack_numbers([panel.numbers[name] for panel in panels], controls) for name in first.numbers}
     words = [shared | {name: word for name, word in panel.words.items() if word is not None} for panel in panels]
     for name in dict.fromkeys(name for word in words for name in word):
         values = [word.get(name) for word in words]
@@ -137,14 +114,16 @@ def _pack_panel(panels: list[Panel], sharing: list[Panel], controls: Sequence[Co
     return {"kind": first.kind, "fields": fields, **group}
 
 
-def _pack_numbers(arrays: list[np.ndarray], controls: Sequence[Control], coarse: bool = False) -> dict[str, Any]:
+def _pack_numbers(arrays: list[np.ndarray], controls: Sequence[Control]) -> dict[str, Any]:
     over, kept = _reduce(arrays, [array.tobytes() for array in arrays], controls)
-    return {"over": over, "shape": list(arrays[0].shape), "numbers": encode(np.stack(kept), coarse)}
+    return {"over": over, "shape": list(arrays[0].shape), "numbers": encode(np.stack(kept))}
 
 
 def _reduce(items: list, keys: list, controls: Sequence[Control]) -> tuple[list[int], list]:
     """Drop each control along which nothing changes: the controls that stay, and the items along them."""
-    ids = _numbered(keys, controls)
+    known: dict[Any, int] = {}
+    ids = np.array([known.setdefault(key, len(known)) for key in keys])
+    ids = ids.reshape([len(control.values) for control in controls])
     where = np.arange(len(items)).reshape(ids.shape)
     over = []
     for axis in range(ids.ndim):
@@ -156,23 +135,11 @@ def _reduce(items: list, keys: list, controls: Sequence[Control]) -> tuple[list[
     return over, [items[index] for index in where.ravel()]
 
 
-def _numbered(keys: list, controls: Sequence[Control]) -> np.ndarray:
-    """A number for each state, an axis for each control; it is the same where the states' keys are."""
-    known: dict[Any, int] = {}
-    numbers = [known.setdefault(key, len(known)) for key in keys]
-    return np.array(numbers).reshape([len(control.values) for control in controls])
-
-
 @np.errstate(over="ignore", under="ignore")
-def encode(array: np.ndarray, coarse: bool = False) -> str:
-    """The name of its type and base64: ``f8`` where float32 loses a magnitude, ``f2`` of many that may be coarse."""
-    if array.dtype == bool:
-        name = "u1"
-    else:
-        halves, singles = array.astype("f2"), array.astype("f4")
-        is_enough = coarse and array.size > MANY and np.isclose(halves, array, rtol=1e-3, equal_nan=True).all()
-        is_kept = np.isclose(singles.astype("f8"), array, rtol=1e-6, atol=0, equal_nan=True).all()
-        name = "f2" if is_enough else "f4" if is_kept else "f8"
+def encode(array: np.ndarray) -> str:
+    """The name of its type and base64: ``f8`` where float32 loses a magnitude."""
+    is_kept = np.isclose(array.astype("f4").astype("f8"), array, rtol=1e-6, atol=0, equal_nan=True).all()
+    name = "u1" if array.dtype == bool else "f4" if is_kept else "f8"
     return f"{name}:{base64.b64encode(array.astype(f'<{name}').tobytes()).decode()}"
 
 

@@ -1,15 +1,15 @@
 // ------------------------------------------------------------------------------------------------ controls
-// Each returns { element, show(index) }; `moved` is called with the new index, `typed` with a new text. A slider that a
-// finger holds calls `held` with where it is between the states, and `endDrag` at the end.
+// Each returns { element, show(index) }; `moved` is called with the new index, `typed` with a new text.
 
 const MOST_SEGMENTS = 7; // states that are all written on a slider
 const MOST_TICKS = 41; // states that are marked
 
+const still = matchMedia("(prefers-reduced-motion: reduce)");
 let serial = 0;
 
 const nameOf = ({ label }) => make("span", { class: "name" }, label);
 
-function rangeControl(spec, { moved, held, endDrag }) {
+function rangeControl(spec, { moved }) {
   const input = make("input", { type: "range", min: spec.min, max: spec.max, step: spec.step });
   const output = make("output");
   const last = spec.states.length - 1;
@@ -23,41 +23,44 @@ function rangeControl(spec, { moved, held, endDrag }) {
   const element = make("div", { class: "control" }, label, player.button);
   element.dataset.look = inSegments ? "segments" : last < MOST_TICKS ? "ticks" : "track";
   setStyle(element, "--steps", String(last || 1));
-  let isHeld = false; // by a finger, which it then follows freely
 
   function show(at) {
     segments.childNodes.forEach((segment, i) => setClass(segment, "on", i === at));
-    if (isHeld) return describe(at);
     const value = String(Number((spec.min + at * spec.step).toPrecision(10)));
     if (input.value !== value) input.value = value;
-    describe(at);
-    setStyle(element, "--at", String(last ? at / last : 0));
-  }
-  function describe(at) {
     input.setAttribute("aria-valuetext", spec.labels[at]);
     setText(output, labelled(spec.labels[at]));
+    setStyle(element, "--at", String(last ? at / last : 0));
   }
   listen(input, "input", () => {
     player.stop();
-    if (!isHeld) return moved(index());
-    const part = clamp((Number(input.value) - spec.min) / spec.step, 0, last);
-    setStyle(element, "--at", String(last ? part / last : 0));
-    held(part);
+    moved(index());
   });
-  listen(input, "pointerdown", () => {
-    isHeld = true;
-    input.step = "any";
-  });
-  const drop = () => {
-    if (!isHeld) return;
-    const chosen = index();
-    isHeld = false;
-    input.step = String(spec.step);
-    show(chosen);
-    endDrag();
-  };
-  for (const end of ["pointerup", "pointercancel", "change", "blur"]) listen(input, end, drop);
   return { element, show, ...player };
+}
+
+/** A slider plays itself to its end, and begins anew there. @param {string} label @param {number} last its last state @param {{index: () => number, moved: any}} slider */
+function makePlayer(label, last, { index, moved }) {
+  const said = { class: "play", "aria-label": `Play ${label}`, "aria-pressed": "false" };
+  const button = makeButton(said, () => (timer === null ? start() : stop()));
+  const pause = clamp(4000 / (last || 1), 60, 700); // milliseconds from state to state
+  let timer = null;
+
+  function start() {
+    if (index() === last) moved(0);
+    timer = setInterval(step, still.matches ? 700 : pause);
+    button.setAttribute("aria-pressed", "true");
+  }
+  function step() {
+    if (index() < last) moved(index() + 1);
+    if (index() >= last) stop();
+  }
+  function stop() {
+    clearInterval(timer);
+    timer = null;
+    button.setAttribute("aria-pressed", "false");
+  }
+  return { button, stop };
 }
 
 function selectControl(spec, { moved }) {
@@ -115,29 +118,17 @@ function textControl(spec, { moved, typed, live }) {
 
 const controlKinds = { range: rangeControl, select: selectControl, checkbox: checkboxControl, text: textControl };
 
-/** All controls of an explorer. @param {any} store @param {{act: any, follow: any, drop: () => void}} frame */
-function makeControls(store, { act, follow, drop }) {
+/** All controls of an explorer. @param {any} store @param {(some: Object<string, any>) => void} act */
+function makeControls(store, act) {
   const { at, state, live } = store;
   const all = store.controls.map(({ kind, name }, i) =>
     controlKinds[kind](store.controls[i], {
       moved: (index) => act({ [name]: store.controls[i].states[index] }),
-      held: (part) => follow((at.drawn ?? at).with(i, part)),
-      endDrag: drop,
       typed: (text) => act({ [name]: text }),
       live,
     }),
   );
   const element = make("div", { class: "controls" }, ...all.map((control) => control.element));
-  const controls = { element, all, idle: null, show, stop: () => all.forEach((control) => control.stop?.()) };
-
-  function show() {
-    const idle = controls.idle?.(at) ?? [];
-    all.forEach((control, i) => {
-      control.show(at[i], state[store.controls[i].name]);
-      control.element.toggleAttribute("data-idle", Boolean(idle[i]));
-      control.element.title = idle[i] ? "has no effect in this state" : "";
-    });
-  }
-
-  return controls;
+  const show = () => all.forEach((control, i) => control.show(at[i], state[store.controls[i].name]));
+  return { element, all, show, stop: () => all.forEach((control) => control.stop?.()) };
 }

@@ -14,10 +14,23 @@ function build(el, payload, given, save) {
   const before = make("span", { class: "pinned", role: "status" });
   const tools = make("p", { class: "tools" });
   const isVeiled = () => "veiled" in el.dataset;
-  const speech = makeSpeech(store, () => panels.all());
-  const acts = makeActs(store, () => panels.draw(), speech, isVeiled);
-  const panels = makePanels(store, readout, { ...acts, isVeiled, scale: () => presentation.scale() || 1 });
-  const controls = makeControls(store, acts);
+  const panels = makePanels(store, readout, { act, isVeiled, scale: () => presentation.scale() || 1 });
+  const controls = makeControls(store, act);
+
+  /** Set some controls. @param {Object<string, any>} some */
+  function act(some) {
+    if (isVeiled()) return;
+    store.set(some);
+    store.save();
+  }
+
+  /** Go on by so many states of the first slider, or of the first control where there is no slider. */
+  function step(by) {
+    const i = Math.max(0, store.controls.findIndex(({ kind }) => kind === "range"));
+    const { name, states } = store.controls[i];
+    const next = states[store.at[i] + by];
+    if (next !== undefined) act({ [name]: next });
+  }
 
   /** Keep the state that a question starts from in sight, or none. @param {Object<string, any> | null} state */
   function compare(state) {
@@ -29,15 +42,14 @@ function build(el, payload, given, save) {
 
   function reset() {
     compare(null);
-    acts.act({ ...store.beginning });
+    act({ ...store.beginning });
   }
 
   /** Set controls by the labels that a link has; those that moved flash. @param {Object<string, string>} labels */
   function obey(labels) {
     const from = [...store.at];
     prediction?.lift();
-    stopPlaying();
-    acts.act(store.named(labels));
+    act(store.named(labels));
     from.forEach((place, i) => place !== store.at[i] && flash(controls.all[i].element));
   }
 
@@ -45,7 +57,6 @@ function build(el, payload, given, save) {
   function setPanels(next) {
     store.offer(next.controls);
     panels.set(next);
-    controls.idle = next.idle ? reader(next.idle, store.controls.map((spec) => spec.states.length)) : null;
     compare(null);
     prediction?.begin();
   }
@@ -60,7 +71,7 @@ function build(el, payload, given, save) {
   const question = { store, panels, controls: controls.element, compare };
   const prediction = payload.predict ? buildPrediction(el, payload.predict, question) : null;
   const hasControls = store.controls.length > 0;
-  const moves = { step: hasControls ? acts.step : null, turn: prediction?.turn, lay: panels.lay };
+  const moves = { step: hasControls ? step : null, turn: prediction?.turn, lay: panels.lay };
   const presentation = makePresentation(el, moves);
   store.subscribe(panels.draw);
   store.subscribe(() => prediction?.moved());
@@ -74,7 +85,6 @@ function build(el, payload, given, save) {
     ...(hasControls ? [controls.element] : []),
     panels.element,
     readout.element,
-    speech.element,
     error,
     ...(hasControls || payload.title ? [tools] : []),
   );
@@ -84,13 +94,10 @@ function build(el, payload, given, save) {
   });
   resized.observe(el);
   setPanels(payload);
-  const isPlayed = payload.play && !store.live;
-  const stopPlaying = isPlayed ? playWhenSeen(el, controls.all[store.axis(payload.play)]) : () => {};
 
   function stop() {
-    stopPlaying();
     resized.disconnect();
-    [presentation, speech, controls, panels].forEach((part) => part.stop());
+    [presentation, controls, panels].forEach((part) => part.stop());
   }
   return { setPanels, setState: store.set, setError, obey, resume: prediction?.resume, stop };
 }

@@ -5,14 +5,7 @@
 
 const guessKinds = { option: guessOption, sketch: guessSketch };
 
-/** Write "your guess" beside the name of a table's row, if it is one. */
-function nameRow(panel, row) {
-  const side = panel.element.querySelectorAll("th[scope=row]")[row];
-  side?.setAttribute("data-guess", "your guess");
-  return () => side?.removeAttribute("data-guess");
-}
-
-function guessOption(spec, panel) {
+function guessOption(spec) {
   const say = (guess) => (guess === spec.answer ? `Right: “${guess}”.` : `You said “${guess}”. ${spec.said}`);
   return {
     fits: (guess) => spec.options.includes(guess),
@@ -28,7 +21,7 @@ function guessOption(spec, panel) {
         pill.toggleAttribute("data-right", option === spec.answer);
         return pill;
       });
-      return { parts: pills, stop: nameRow(panel(), spec.rows.indexOf(guess)) };
+      return { parts: pills, stop() {} };
     },
     say,
     longest: spec.options.map(say).reduce((longest, words) => (words.length > longest.length ? words : longest)),

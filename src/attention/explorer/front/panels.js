@@ -15,12 +15,9 @@ function makeReader(data, counts, at) {
     }
     return found;
   };
-  const whole = (places) => gather((read) => read(places));
   return {
-    /** All that the panel has in a state. */
-    whole,
-    /** The same, the state itself, and what is `drawn`, which may lie between two states. */
-    now: (state) => ({ ...whole(state), state, drawn: gather((read) => read.blend(state)) }),
+    /** All that the panel has in a state, and the state itself. */
+    whole: (state) => ({ ...gather((read) => read(state)), state }),
     first: (name) => readers[name]?.(at),
     shape: (name) => fields[name].shape,
     moves: (name) => fields[name].over.length, // whether a control changes it
@@ -31,10 +28,9 @@ function makeReader(data, counts, at) {
 
 /**
  * @param {any} store @param {any} readout
- * @param {{isVeiled: () => boolean, act: any, follow: (places: number[]) => void, drop: () => void,
- *          scale: () => number}} frame
+ * @param {{isVeiled: () => boolean, act: (some: Object<string, any>) => void, scale: () => number}} frame
  */
-function makePanels(store, readout, { isVeiled, act, follow, drop, scale }) {
+function makePanels(store, readout, { isVeiled, act, scale }) {
   const element = make("div", { class: "panels" });
   let all = [];
 
@@ -48,15 +44,15 @@ function makePanels(store, readout, { isVeiled, act, follow, drop, scale }) {
       all.forEach((panel) => panel.highlight?.({}));
     },
     axis: (name) => [store.axis(name), store.controls[store.axis(name)].states.length],
-    /** Set controls, by name, to the states of these numbers. @param {Object<string, number>} places */
-    move(places) {
-      const state = (name, place) => store.controls[store.axis(name)].states[place];
-      act(Object.fromEntries(Object.entries(places).map(([name, place]) => [name, state(name, place)])));
+    /** Set the controls that do not stand so yet to the states of these numbers. @param {number[]} places */
+    follow(places) {
+      const moved = store.controls.filter((_, i) => places[i] !== store.at[i]);
+      if (moved.length) act(Object.fromEntries(moved.map(({ name, states }) => [name, states[places[store.axis(name)]]])));
     },
+    /** Set one of them. @param {string} name @param {number} place */
+    move: (name, place) => hand.follow(store.at.with(store.axis(name), place)),
     /** How much larger the figure is drawn than on the page, while it is presented. */
     scale,
-    follow,
-    endDrag: drop,
   };
 
   function buildPanel(data, counts) {
@@ -89,6 +85,7 @@ function makePanels(store, readout, { isVeiled, act, follow, drop, scale }) {
     const varies = Object.keys(data.fields).filter((name) => data.fields[name].items && read.moves(name));
     const attributes = { class: `panel panel-${data.kind}`, "data-varies": varies.join(" ") };
     const element = make("div", attributes, built.element);
+    element.querySelector("caption, figcaption").ariaLive = "polite"; // it is heard when a control has changed it
     const resize = ([{ contentRect }]) => {
       if (!contentRect.width) return; // it is out of sight
       wide = Math.round(contentRect.width);

@@ -1,9 +1,7 @@
 // ------------------------------------------------------------------------------------------------ prediction
 // A question before the figure. Until the reader has answered, or says "just show me", the figure has its axes and its
-// words but no data; then the truth grows beside the guess. The answer comes with the payload: Python computed it from
+// words but no data; then the truth stands beside the guess. The answer comes with the payload: Python computed it from
 // the figure's own numbers. How each kind of question is asked stands in guess.js.
-
-const GROWS = 1200; // milliseconds; as in prediction.css
 
 /**
  * @param {HTMLElement} el the explorer @param {any} spec the question, its kind and its answer
@@ -90,13 +88,11 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
   function answer(given) {
     guess = given;
     before = null;
-    setStyle(element, "min-height", `${rectOf(element).height}px`); // a short verdict moves nothing either
+    if (guess !== null) setStyle(element, "min-height", `${rectOf(element).height}px`); // nor does a short verdict
     store.set(spec.state);
     if (guess !== null) memory.keep(guess);
     stand(guess === null ? "shown" : "guessed");
     store.save();
-    el.dataset.grows = "";
-    setTimeout(() => delete el.dataset.grows, GROWS);
     focusOn(verdict);
     const panel = asked().element;
     const isRoom = rectOf(panel).bottom - rectOf(verdict).top < innerHeight - 90; // without the page's bar

@@ -1,4 +1,4 @@
-"""What every panel is."""
+"""What every panel is, and the scales that all its states share where it sets none."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-
-from attention.explorer.panels.scales import color_scale
 
 
 @dataclass(frozen=True)
@@ -22,7 +20,6 @@ class Panel(ABC):
     """
 
     kind: ClassVar[str]
-    coarse: ClassVar[tuple[str, ...]] = ()  # the numbers of which three digits are enough where they are many
     guesses: ClassVar[tuple[str, ...]] = ()  # the kinds of question that can be drawn in it, besides a choice
 
     numbers: dict[str, np.ndarray]
@@ -42,16 +39,37 @@ class Panel(ABC):
         """What is said of the scales that these panels share, of all states and of a group, where they set none."""
         return {"limits": color_scale(finite(panels, "values"))}
 
-    def choosers(self) -> list[tuple[str, str, int]]:
-        """The controls that choosing in it sets: a control's name, what is chosen, and how many of that there are."""
-        return []
-
-    def row_names(self) -> list[str]:
-        """The rows beside which a guess can be written."""
-        return []
+    def sets(self) -> list[tuple[str, int]]:
+        """The controls that a hand sets in it, and how many states each must have."""
+        return [(name, 1) for handle in self.words.get("handles", []) for name in handle["controls"]]
 
 
 def finite(panels: Sequence[Panel], *starts: str) -> np.ndarray:
     """All finite numbers of the fields whose names start so."""
     arrays = [array.ravel() for panel in panels for name, array in panel.numbers.items() if name.startswith(starts)]
     return np.concatenate([array[np.isfinite(array)] for array in arrays] or [np.empty(0)])
+
+
+def color_scale(values: np.ndarray) -> list[float]:
+    """The palest and the strongest number: 0 to 1, 0 to the largest, or symmetric about 0."""
+    low, high = values.min(initial=0.0), values.max(initial=0.0)
+    most = short(max(-low, high))
+    return [0.0, 1.0] if low == 0 and high <= 1 else [0.0 if low == 0 else -most, most]
+
+
+def axis_range(values: np.ndarray, margin: float = 0.0, scale: str = "linear") -> list[float]:
+    """The lowest and the highest number, a part of their distance further out."""
+    if not values.size:
+        return [0.0, 1.0] if scale == "linear" else [1.0, 10.0]
+    if scale == "log":
+        return [short(float(end)) for end in np.exp(axis_range(np.log(values), margin))]
+    low, high = float(values.min()), float(values.max())
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    more = margin * (high - low)
+    return [short(low - more), short(high + more)]
+
+
+def short(value: float) -> float:
+    """Without the noise of the last digits, which differs between machines."""
+    return float(f"{value:.12g}")

@@ -1,6 +1,6 @@
 // ------------------------------------------------------------------------------------------------ grab
-// A part of a picture that is taken by hand. It follows the finger freely, along the places where it lies in the stored
-// states and between them; its numbers are those of the nearest state.
+// A part of a picture that is taken by hand. It follows the finger to the nearest of the places where it lies in the
+// stored states.
 
 /**
  * @param {Element} grip what is taken @param {Element} figure which is dragged then @param {any} hand the explorer's
@@ -17,7 +17,7 @@ function grab(grip, figure, hand, { controls, state, place, said, start, rail })
     event.stopPropagation();
     grip.setPointerCapture(event.pointerId);
     const [x, y] = place(state());
-    held = { places: placesOf(controls.map(hand.axis), state(), place), dx: x - event.clientX, dy: y - event.clientY };
+    held = { nearest: makeNearest(controls.map(hand.axis), state(), place), dx: x - event.clientX, dy: y - event.clientY };
     start?.();
     setClass(figure, "dragging", true);
     move(event);
@@ -25,13 +25,12 @@ function grab(grip, figure, hand, { controls, state, place, said, start, rail })
   const move = (event) => {
     if (!held) return;
     const [x, y] = [event.clientX + held.dx, event.clientY + held.dy];
-    hand.follow(held.places(x, y));
+    hand.follow(held.nearest(x, y));
     hand.tell(...said(), around(event.clientX, event.clientY, 16));
   };
   const drop = () => {
     if (!held) return;
     held = null;
-    hand.endDrag();
     setClass(figure, "dragging", false);
     hand.hideReadout();
   };
@@ -48,35 +47,23 @@ function placeGrip(grip, [x, y]) {
   set(grip, { visibility: isSeen ? "visible" : "hidden", cx: isSeen ? x : 0, cy: isSeen ? y : 0 });
 }
 
-/** From a point to the places of the controls, in parts of a step, at which a grip lies nearest to it: one by one. */
-function placesOf(axes, state, place) {
-  const ways = {}; // of each axis, through the others' nearest states
+/** From a point to the state in which a grip lies nearest to it, found by one control after the other. */
+function makeNearest(axes, state, place) {
+  const ways = {}; // of each control, where the others stand so: the places of its states
   return (x, y) => {
     for (const [axis, count] of axes) {
-      const from = state.map(Math.round).with(axis, 0);
+      const from = state.with(axis, 0);
       const way = (ways[`${axis} ${from}`] ??= times(count, (i) => place(from.with(axis, i))));
-      state = state.with(axis, nearestOnWay(way, x, y));
+      const gaps = way.map((at) => Math.hypot(at[0] - x, at[1] - y));
+      state = state.with(axis, placeOfLeast(gaps.map((gap) => (Number.isFinite(gap) ? gap : Infinity))));
     }
     return state;
   };
 }
 
-/** Where on a way of straight pieces a point's nearest place lies. */
-function nearestOnWay(way, x, y) {
-  let best = { at: 0, gap: Infinity };
-  way.forEach(([x0, y0], i) => {
-    const [x1, y1] = way[i + 1] ?? [x0, y0];
-    const square = (x1 - x0) ** 2 + (y1 - y0) ** 2;
-    const part = square ? clamp(((x - x0) * (x1 - x0) + (y - y0) * (y1 - y0)) / square, 0, 1) : 0;
-    const gap = Math.hypot(x0 + part * (x1 - x0) - x, y0 + part * (y1 - y0) - y);
-    if (gap < best.gap) best = { at: i + part, gap };
-  });
-  return best.at;
-}
-
-/** A line that says what can be taken by hand. @param {string} what of it @param {{name: string}[]} handles */
-function hintOf(what, handles) {
+/** A line that says what can be taken by hand. @param {{name: string}[]} handles */
+function hintOf(handles) {
   const names = handles.map(({ name }) => `“${name}”`);
   const listed = [names.slice(0, -1).join(", "), ...names.slice(-1)].filter(Boolean).join(" or ");
-  return make("p", { class: "hint" }, handles.length ? `Drag ${what} ${listed}.` : "");
+  return make("p", { class: "hint" }, handles.length ? `Drag ${listed}.` : "");
 }

@@ -7,68 +7,24 @@
  *            initial: number, look?: string, min?: number, max?: number, step?: number}} Control
  * @typedef {{over: number[], items?: any[], shape?: number[], numbers?: string}} Packed
  * @typedef {{kind: string, fields: Object<string, Packed>, group?: number}} PanelData
- * @typedef {{name?: string, title?: string, controls: Control[], panels: PanelData[], idle?: Packed,
- *            predict?: any, play?: string}} Payload
- * @typedef {number[] & {drawn?: number[]}} Places  where each control stands, counted from 0; `drawn`: where a
- *          hand holds the picture between two states, in parts of a step
+ * @typedef {{name?: string, title?: string, controls: Control[], panels: PanelData[], predict?: any}} Payload
  * @typedef {Object<string, string>} Lit  axis → label: what is pointed at
  */
-
-/** A half-precision number from its 16 bits. */
-function half(bits) {
-  const [exponent, fraction] = [(bits >> 10) & 31, bits & 1023];
-  const power = exponent ? 2 ** (exponent - 15) : 2 ** -14;
-  const size = exponent === 31 ? (fraction ? NaN : Infinity) : power * (fraction / 1024 + (exponent ? 1 : 0));
-  return bits & 0x8000 ? -size : size;
-}
 
 /** An array from the name of its type and base64. @param {string} packed such as "f4:AACAPw==" */
 function decode(packed) {
   const [type, text] = packed.split(":");
   const { buffer } = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-  if (type === "f2") return Float32Array.from(new Uint16Array(buffer), half);
   return new { f8: Float64Array, f4: Float32Array, u1: Uint8Array }[type](buffer);
 }
 
-/**
- * What a field holds in a state; `blend` gives its numbers between two states, for what is drawn and never for what is
- * written.
- * @param {Packed} packed @param {number[]} counts @returns {any} (state: Places) → numbers or words
- */
+/** What a field holds in a state. @param {Packed} packed @param {number[]} counts @returns {any} */
 function reader(packed, counts) {
   const place = (state) => packed.over.reduce((at, axis) => at * counts[axis] + state[axis], 0);
-  if (packed.items) {
-    const read = (state) => packed.items[place(state)];
-    return Object.assign(read, { blend: (state) => read(nearest(state)) });
-  }
+  if (packed.items) return (state) => packed.items[place(state)];
   const all = decode(packed.numbers);
   const size = packed.shape.reduce((product, length) => product * length, 1);
-  const read = (state) => all.subarray(place(state) * size, (place(state) + 1) * size);
-  return Object.assign(read, {
-    blend(state) {
-      const drawn = state.drawn ?? state;
-      const between = packed.over.filter((axis) => !Number.isInteger(drawn[axis]));
-      return between.length && !(all instanceof Uint8Array) ? blend(read, drawn, between) : read(nearest(state));
-    },
-  });
-}
-
-const nearest = (state) => state.drawn?.map(Math.round) ?? state;
-
-/** The numbers between two states, or between four where two controls move; where one is not finite, the nearest's. */
-function blend(read, drawn, between) {
-  let corners = [{ state: drawn.map(Math.round), part: 1 }];
-  between.forEach((axis) => {
-    const low = Math.floor(drawn[axis]);
-    corners = corners.flatMap(({ state, part }) =>
-      [low, low + 1].map((at) => ({ state: state.with(axis, at), part: part * (1 - Math.abs(drawn[axis] - at)) })),
-    );
-  });
-  const numbers = corners.map((corner) => read(corner.state));
-  return Float64Array.from(read(drawn.map(Math.round)), (value, i) => {
-    const mixed = numbers.reduce((sum, all, c) => sum + corners[c].part * all[i], 0);
-    return Number.isFinite(mixed) ? mixed : value;
-  });
+  return (state) => all.subarray(place(state) * size, (place(state) + 1) * size);
 }
 
 /** A float32's shortest decimal form, so that 0.1 reads "0.1". */

@@ -3,8 +3,8 @@
 // wherever another panel names the same axis.
 
 /**
- * Follow a pointer over an element. A mouse reads while it is there; a finger reads where it taps and drags, and what
- * it read stays until the next tap elsewhere. While a part is dragged (grab.js), or a question hides it, nothing is.
+ * Follow a pointer over an element. A mouse reads while it is there; a finger reads where it taps, and what it read stays
+ * until the next tap elsewhere. While a part is dragged (grab.js), or a question hides it, nothing is.
  * @param {Element} element
  * @param {(target: Element, event: PointerEvent) => boolean} read what lies there; false where nothing does
  * @param {() => void} forget
@@ -12,27 +12,20 @@
 function readByPointer(element, read, forget) {
   const isMouse = (event) => event.pointerType === "mouse";
   const isShut = () => element.closest(".dragging, [data-veiled]") !== null;
-  const point = (target, event) => isShut() || read(target, event);
   const leave = () => isShut() || forget();
   let held = false; // a finger's reading stays
-  const under = (event) => document.elementFromPoint(event.clientX, event.clientY) ?? event.target;
   const pointOrLeave = (event) => {
-    const isRead = point(event.target, event);
+    const isRead = isShut() || read(event.target, event);
     held = isRead && !isMouse(event);
     if (!isRead) leave();
-  };
-  const onMove = (event) => {
-    if (isMouse(event)) pointOrLeave(event);
-    else if (held && element.contains(under(event))) point(under(event), event);
   };
   const onElsewhere = (event) => {
     if (!held || element.contains(event.target)) return;
     held = false;
     leave();
   };
-  element.classList.add("readable");
   listen(element, "pointerdown", (event) => isMouse(event) || pointOrLeave(event));
-  listen(element, "pointermove", onMove);
+  listen(element, "pointermove", (event) => isMouse(event) && pointOrLeave(event));
   listen(element, "pointerleave", (event) => isMouse(event) && leave());
   listen(document, "pointerdown", onElsewhere, true); // before another panel is read
   return () => document.removeEventListener("pointerdown", onElsewhere, true);

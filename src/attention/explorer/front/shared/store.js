@@ -8,7 +8,6 @@
 function makeStore(controls, given, save) {
   const beginning = Object.fromEntries(controls.map((spec) => [spec.name, spec.states[spec.initial]]));
   const subscribers = [];
-  /** @type {Places} */
   const at = controls.map((spec) => spec.initial);
   const state = { ...beginning, ...given };
   const live = save !== null;
@@ -21,12 +20,10 @@ function makeStore(controls, given, save) {
     });
   }
 
-  /** Set some controls. @param {Object<string, any>} some @param {number[]} [drawn] where a hand holds the picture */
-  function set(some, drawn) {
+  /** Set some controls. @param {Object<string, any>} some */
+  function set(some) {
     Object.assign(state, some);
     place();
-    delete at.drawn;
-    if (drawn) at.drawn = [...drawn];
     subscribers.forEach((hear) => hear());
   }
 

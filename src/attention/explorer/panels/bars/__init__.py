@@ -1,1 +1,0 @@
-"""Bars: its function and class (panel.py), what draws it (draw.js), its style (draw.css)."""

@@ -1,6 +1,6 @@
 // ------------------------------------------------------------------------------------------------ bars
-// Bars stand on a line at zero, each with its number at its end, which may be a handle. How far along its room each of
-// them ends is said here; the stylesheet draws it from zero to there.
+// Bars stand on a line at zero, each with its number at its end. How far along its room each of them ends is said here;
+// the stylesheet draws it from zero to there.
 
 const SHADES = [1, 0.6, 0.3, 0.8, 0.45, 0.18]; // of a colour, by which the parts of a bar are told apart
 
@@ -20,8 +20,7 @@ function bars(read, hand) {
   const sample = (i) => make("i", { class: "patch", ...shadeOf(i) });
   const named = parts.map((name, i) => make("span", { "data-part": name }, sample(i), name));
   const legend = parts.length ? make("p", { class: "legend" }, ...named) : null;
-  const handles = read.first("handles");
-  const element = make("div", { class: "bars-box" }, table, legend ?? "", hintOf("the end of", handles));
+  const element = make("div", { class: "bars-box" }, table, legend ?? "");
   cells.at(-1)?.append(make("i", { class: "origin", "aria-hidden": "true" }, "0"));
   let now = null;
   let compared = null;
@@ -33,14 +32,14 @@ function bars(read, hand) {
   }
 
   function update(state) {
-    now = read.now(state);
+    now = read.whole(state);
     setStyle(table, "--origin", part(0));
     element.dataset.color = now.color;
     setText(caption, now.caption);
     cells.forEach((cell, row) => {
       const value = now.values[row];
       const hidden = isMasked(now, row);
-      const drawn = hidden || Number.isNaN(value) ? 0 : now.drawn.values[row];
+      const drawn = hidden || Number.isNaN(value) ? 0 : value;
       const [bar, number] = cell.children;
       setText(sides[row], now.labels[row]);
       fill(cell, value, hidden, now.digits);
@@ -57,7 +56,7 @@ function bars(read, hand) {
   function stack(bar, row) {
     let [up, down] = [0, 0];
     parts.forEach((_, i) => {
-      const value = now.drawn.parts[row * parts.length + i];
+      const value = now.parts[row * parts.length + i];
       const start = value < 0 ? (down += value) : up;
       if (value >= 0) up += value;
       const piece = bar.children[i];
@@ -86,21 +85,6 @@ function bars(read, hand) {
     pieces.forEach((piece) => setClass(piece, "on", piece.getAttribute("data-part") === part));
   }
 
-  handles.forEach(({ name, controls }) => {
-    const row = labels.indexOf(name);
-    const knob = make("span", { class: "knob", "aria-hidden": "true" });
-    cells[row].append(knob);
-    grab(knob, element, hand, {
-      controls,
-      state: () => now.state,
-      place(state) {
-        const { left, top, width, height } = rectOf(cells[row].firstChild);
-        return [left + part(read.whole(state).values[row]) * width, top + height / 2];
-      },
-      said: () => [`${name}: `, told(now.values[row])],
-    });
-  });
-
   function readAt(target) {
     const row = rows.findIndex((line) => line.contains(target));
     if (row >= 0) point(row, target.getAttribute("data-part"));
@@ -109,8 +93,7 @@ function bars(read, hand) {
   hand.reads(table, readAt);
   const highlight = (lit) => mark(now.labels.indexOf(lit[now.axis]), lit[now.parts_axis]);
   const compare = (state) => (compared = state && read.whole(state).values);
-  const summary = () => (rows.length > 4 ? "" : now.labels.map((label, i) => `${label} ${briefAt(now, i)}`).join(", "));
-  return { element, update, highlight, compare, summary, legend, width: 13, slim: true };
+  return { element, update, highlight, compare, legend, width: 13, slim: true };
 }
 
 panelKinds.bars = bars;

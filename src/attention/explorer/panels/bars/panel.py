@@ -24,7 +24,6 @@ def bars(
     color: str = "weights",
     limits: tuple[float, float] | None = None,
     digits: int = 2,
-    handle: given.Handle | Sequence[given.Handle] | None = None,
 ) -> Panel:
     """A row of numbers as labelled bars, each with its number.
 
@@ -41,12 +40,10 @@ def bars(
         color: as :func:`heatmap`'s.
         limits: the lowest and the highest number that there is room for; as :func:`heatmap`'s when not given.
         digits: decimals behind a bar.
-        handle: a label, and the control that moves the end of its bar: ``("apple", "temperature")``; or a list of such
-            pairs.
 
     Raises:
         ValueError: values that are not a list (or, with parts, not a matrix with a column for each part), labels or
-            mask that do not fit them, or a handle that is not a label.
+            mask that do not fit them.
         TypeError: as :func:`heatmap`.
 
     >>> panel = bars([0.6, 0.4, 0.0], ["apple", "banana", "chair"])
@@ -58,7 +55,6 @@ def bars(
     values = given.numbers("values", values, 1 if parts is None else 2)
     numbers = {"values": values if parts is None else values.sum(axis=1)}
     words: dict[str, Any] = {"labels": given.labels("labels", labels, len(values)), "axis": str(axis)}
-    words["handles"] = given.handles(handle, words["labels"], "bar")
     if parts is not None:
         numbers["parts"] = values
         words["parts_names"] = given.labels("parts", parts, values.shape[1])
@@ -83,6 +79,3 @@ class Bars(Panel):
     def axes(self):
         parts = self.words.get("parts_axis", ""), self.words.get("parts_names", [])
         return [(self.words["axis"], self.words["labels"]), parts]
-
-    def row_names(self):
-        return self.words["labels"]

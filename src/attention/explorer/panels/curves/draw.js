@@ -37,11 +37,9 @@ function curves(read, hand) {
   const svg = make("svg", { role: "img", class: "plot" }, ...drawn);
   const cursor = make("div", { class: "cursor", role: "slider", tabindex: 0, "aria-label": "Read the curves at" });
   const key = make("p", { class: "legend" });
-  const note = make("p", { class: "coincide" });
   const caption = make("figcaption");
   const stage = make("div", { class: "stage" }, svg, ...(names.length ? [cursor] : []));
-  const hint = hintOf(handles.some(({ name }) => momentNames.includes(name)) ? "the line" : "the point", handles);
-  const figure = make("figure", { class: "curves" }, caption, stage, key, note, hint);
+  const figure = make("figure", { class: "curves" }, caption, stage, key, hintOf(handles));
   const widestName = Math.max(0, ...names.map((name) => textWidth(name, NAME_SIZE, 600)));
   let now = null;
   let compared = null;
@@ -49,7 +47,7 @@ function curves(read, hand) {
   let plot = null;
 
   function update(state) {
-    now = { line: [], moments: [], ...read.now(state) };
+    now = { line: [], moments: [], ...read.whole(state) };
     setText(caption, now.caption);
     set(svg, { "aria-label": sentence() });
     const last = Math.max(now.x.length - 1, 0);
@@ -99,20 +97,19 @@ function curves(read, hand) {
       svg.signature = signature;
       drawFrame(up);
     }
-    const { x, line = [], points_x, points_y } = now.drawn;
+    const { x, line, points_x, points_y } = now;
     lines.forEach((path, i) => set(path, { d: trace(x, line[i], px, py) }));
     knots.forEach((path, i) => set(path, { d: dots(x, line[i], px, py) }));
     ghosts.forEach((path, i) => set(path, { d: compared ? trace(now.x, compared[i], px, py) : "" }));
     clouds.forEach((path, i) => set(path, { d: dots(points_x[i], points_y[i], px, py) }));
     tags.forEach((tag, i) => placeTag(tag, points_x[i], points_y[i][0]));
     if (isDirect) placeEnds();
-    moments.forEach((moment, i) => placeUpright(moment, now.drawn.moments[i], now.drawn));
+    moments.forEach((moment, i) => placeUpright(moment, now.moments[i]));
     grips.forEach((grip, i) => {
-      const [x, y] = spotOf(handles[i].name, now.drawn);
+      const [x, y] = spotOf(handles[i].name, now);
       placeGrip(grip, [x, y]);
       if (momentNames.includes(handles[i].name)) set(rails[i], { x1: x, x2: x, y1: box.top, y2: y });
     });
-    setText(note, coincidence());
     showHair();
   }
 
@@ -129,7 +126,7 @@ function curves(read, hand) {
 
   /** Names of lines at their right ends, as far from one another as they need. */
   function placeEnds() {
-    const heights = now.drawn.line.map((line) => plot.py(line.at(-1)));
+    const heights = now.line.map((line) => plot.py(line.at(-1)));
     const order = heights.map((_, i) => i).sort((a, b) => heights[a] - heights[b]);
     const placed = [];
     order.forEach((i) => placed.push(Math.max(heights[i], (placed.at(-1) ?? -Infinity) + LINE_HEIGHT)));
@@ -141,7 +138,7 @@ function curves(read, hand) {
   }
 
   /** A line over a place, and a bead on each line that passes it. */
-  function placeUpright(moment, x, there) {
+  function placeUpright(moment, x) {
     const [line, tag, ...beads] = moment.children;
     const at = plot.px(x);
     set(line, { x1: at, x2: at, y1: plot.box.top, y2: plot.box.bottom });
@@ -149,7 +146,7 @@ function curves(read, hand) {
     const middle = clamp(at, plot.box.left + half, plot.box.right - half); // it yields to the names beside the plot
     set(tag, { x: middle, y: plot.box.top - 5 });
     beads.forEach((bead, i) => {
-      const y = heightAt(there.x, there.line[i], x);
+      const y = heightAt(now.x, now.line[i], x);
       const isSeen = Number.isFinite(y);
       set(bead, { cx: at, cy: isSeen ? y : 0, visibility: isSeen ? "inherit" : "hidden" });
     });
@@ -170,19 +167,6 @@ function curves(read, hand) {
     const i = pointNames.indexOf(name);
     if (i < 0) return [plot.px(moments[momentNames.indexOf(name)]), plot.box.bottom];
     return [plot.px(points_x[i][0]), plot.py(points_y[i][0])];
-  }
-
-  /** Which lines lie on one another: the eye cannot tell. */
-  function coincidence() {
-    const groups = [];
-    now.line.forEach((line, i) => {
-      const isNear = ([first]) => line.every((y, at) => Math.abs(plot.py(y) - plot.py(now.line[first][at])) < 1);
-      const group = groups.find(isNear);
-      if (group) group.push(i);
-      else groups.push([i]);
-    });
-    const together = groups.filter((group) => group.length > 1).map((group) => group.map((i) => names[i]));
-    return together.map((some) => `${some.slice(0, -1).join(", ")} and ${some.at(-1)} lie on one another.`).join(" ");
   }
 
   function drawFrame(up) {
@@ -221,7 +205,7 @@ function curves(read, hand) {
 
   function showHair() {
     set(hair, { visibility: at === null ? "hidden" : "visible" });
-    if (at !== null) placeUpright(hair, now.x[at], now);
+    if (at !== null) placeUpright(hair, now.x[at]);
   }
 
   function tell() {
@@ -289,8 +273,7 @@ function curves(read, hand) {
   );
 
   const compare = (state) => (compared = state && read.whole(state).line);
-  const summary = () => handles.map(({ name }) => placeOf(name)).join(", ");
-  return { element: figure, legend: key, plot: () => plot, tall: true, update, lay: draw, highlight, compare, summary };
+  return { element: figure, legend: key, plot: () => plot, tall: true, update, lay: draw, highlight, compare };
 }
 
 panelKinds.curves = curves;

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from attention.explorer.panels import given
-from attention.explorer.panels.base import Panel, finite
-from attention.explorer.panels.scales import axis_range
+from attention.explorer.panels.base import Panel, axis_range, finite
 from attention.explorer.panels.tables import names_row, numbers_row, table, written
 
 __all__ = ["curves"]
@@ -103,24 +102,14 @@ class Curves(Panel):
     guesses = ("sketch",)
 
     def plain(self):
-        """Lines in at most so many rows, evenly spaced; moments and points that are alone in the caption."""
+        """Lines in at most so many rows, evenly spaced."""
         x = self.numbers["x"]
         lines = [self.numbers[f"line_{index}"] for index in range(len(self.words["names"]))]
         kept = np.unique(np.linspace(0, len(x) - 1, min(len(x), MOST_ROWS)).round().astype(int)) if len(x) else []
         rows = [names_row(self.words["axes"][0], *self.words["names"])]
         rows += [numbers_row(written(x[index]), [line[index] for line in lines]) for index in kept]
         note = f" ({len(kept)} of {len(x)} places)" if len(kept) < len(x) else ""
-        return table("curves", self.words["caption"] + note + self._marks(), rows)
-
-    def _marks(self) -> str:
-        """Where the moments, and the points that are alone, stand."""
-        words, numbers = self.words, self.numbers
-        moments = zip(words["moment_names"], numbers.get("moments", []), strict=True)
-        marks = [f"{name} at {written(x)}" for name, x in moments]
-        for index, name in enumerate(words["point_names"]):
-            x, y = numbers[f"points_x_{index}"], numbers[f"points_y_{index}"]
-            marks += [f"{name} at {written(x[0])}, {written(y[0])}"] if len(x) == 1 else []
-        return f"; {', '.join(marks)}" if marks else ""
+        return table("curves", self.words["caption"] + note, rows)
 
     def axes(self):
         return [(self.words["axis"], [*self.words["names"], *self.words["point_names"]])]

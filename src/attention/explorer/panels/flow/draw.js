@@ -16,7 +16,6 @@ function flow(read, hand) {
   svg.append(...ways.map(({ element }) => element));
   let laid = []; // the lines as they stand
   let now = null;
-  let drawn = ""; // the state, so that it is drawn once while a hand moves on
 
   function arrowFrom(k) {
     const head = make("polygon", { points: "0,0 -8,4 -8,-4" });
@@ -47,8 +46,6 @@ function flow(read, hand) {
   }
 
   function update(state) {
-    if (drawn === String(state)) return;
-    drawn = String(state);
     now = { query: null, mask: [], ...read.whole(state) };
     caption.replaceChildren(...subscripted(now.caption));
     stations.forEach((station, k) => draw(station, k, now.stations[k], now.limits[k]));
@@ -226,10 +223,9 @@ function flow(read, hand) {
     if (k < 0) return;
     const { step, whole } = now.stations[k];
     const [control, chooser] = [read.first("control"), read.first("query_control")];
-    if (control && step !== now.step) hand.move({ [control]: step });
-    if (chooser && i >= 0 && !whole && i !== now.query) hand.move({ [chooser]: i });
+    if (control && step !== now.step) hand.move(control, step);
+    if (chooser && i >= 0 && !whole && i !== now.query) hand.move(chooser, i);
   });
-  figure.toggleAttribute("data-choose", Boolean(read.first("control")));
   arrange(lines);
   return { element: figure, lay, update, width: 99 };
 }

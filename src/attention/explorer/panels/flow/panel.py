@@ -6,8 +6,7 @@ from html import escape
 from typing import Any
 
 from attention.explorer.panels import given
-from attention.explorer.panels.base import Panel, finite
-from attention.explorer.panels.scales import color_scale
+from attention.explorer.panels.base import Panel, color_scale, finite
 from attention.explorer.panels.tables import matrix_table
 
 __all__ = ["Station", "flow"]
@@ -141,9 +140,9 @@ class Flow(Panel):
         names = (name for name in panels[0].numbers if name.endswith("values"))
         return {"limits": [color_scale(finite(panels, name)) for name in names]}
 
-    def choosers(self):
+    def sets(self):
         words = self.words
-        return [(words["control"], "step", words["steps"]), (words["query_control"], "query", words["queries"])]
+        return [(words["control"], words["steps"]), (words["query_control"], words["queries"])]
 
 
 def _words(station: Station, shape: tuple[int, ...], rows: Sequence[str] | None, before: list[str]) -> dict[str, Any]:

@@ -5,7 +5,6 @@
 const NODE = { radius: 9, reach: 14 }; // pixels: how large, how far a finger finds it
 const UNITS = [22, 20, 18, 17]; // pixels of a step between places
 const SIGN = 30; // pixels of a plus or an arrow
-const MOST = 1.8; // times as large as other pictures
 
 function graph(read, hand) {
   const caption = make("figcaption");
@@ -20,7 +19,7 @@ function graph(read, hand) {
   let looked = null; // at which query the pointer is
 
   function update(state) {
-    now = read.now(state);
+    now = read.whole(state);
     if (built?.drawing !== now.drawing) chosen = looked = null;
     draw();
   }
@@ -29,12 +28,12 @@ function graph(read, hand) {
   const query = () => looked ?? chosen ?? now.chosen ?? now.drawing.queries.length - 1;
   const nameOf = (node) => now.drawing.names[node];
   const asking = () => nameOf(now.drawing.queries[query()]);
-  const weight = (j, values = now.values) => values[query() * S + j];
+  const weight = (j) => now.values[query() * S + j];
 
   function draw() {
     if (built?.drawing !== now.drawing || built.wide !== hand.width()) build();
     keysOf().forEach((node, j) => {
-      const part = hand.hidesData() ? 0 : strength(weight(j, now.drawn.values), now.limits);
+      const part = hand.hidesData() ? 0 : strength(weight(j), now.limits);
       const { background, text } = shade(now.color, part);
       nodes[node].dataset.value = exact(weight(j));
       set(nodes[node], { role: "img", "aria-label": `${nameOf(node)}, ${told(weight(j))}` });
@@ -44,8 +43,7 @@ function graph(read, hand) {
     showChosen(now.drawing.queries.map((node) => nodes[node]), query());
     const order = keysOf().map((_, j) => j).sort((a, b) => weight(b) - weight(a));
     const most = order.slice(0, 2).map((j) => `${nameOf(keysOf()[j])} (${brief(weight(j), now.digits)})`);
-    const isHidden = hand.hidesData() || !order.length;
-    const found = isHidden ? "" : `${asking()} → ${most.join(", ")}`;
+    const found = hand.hidesData() ? "" : `${asking()} → ${most.join(", ")}`;
     setText(caption, [now.caption, found].filter(Boolean).join(": "));
   }
 
@@ -63,8 +61,6 @@ function graph(read, hand) {
     const isOneLine = (unit) => sum(unit) <= built.wide;
     const isWide = (unit) => Math.max(...widths(unit)) <= built.wide;
     const unit = UNITS.find(isOneLine) ?? UNITS.find(isWide) ?? UNITS.at(-1);
-    // Presented, a line fills the width.
-    const larger = hand.scale() > 1 && isOneLine(unit) ? Math.min(built.wide / sum(unit), MOST) : 1;
     const spots = places.map(([x, y], node) => {
       const { left, up, before } = boxes[parts.findIndex((part) => part.includes(node))];
       return [before + NODE.reach + unit * (x - left), NODE.reach + unit * (up - y)];
@@ -92,7 +88,7 @@ function graph(read, hand) {
         make("g", {}, ...others.map((node) => nodes[node])),
         make("g", asking.length ? list : {}, ...asking.map((node) => nodes[node])),
       );
-      svg.style.width = `${Math.floor(width * larger * hand.scale())}px`;
+      svg.style.width = `${Math.floor(width * hand.scale())}px`;
       return svg;
     });
     scroller.replaceChildren(...pictures);

@@ -7,8 +7,6 @@ from attention.explorer.panels.tables import Matrix, matrix_table
 
 __all__ = ["graph"]
 
-LINES = {1: "–", 2: "=", 3: "≡"}  # of an edge in words
-
 
 def graph(
     labels: Sequence[str],
@@ -91,14 +89,8 @@ class Graph(Matrix):
     kind = "graph"
 
     def plain(self):
-        """The weights, and in words what is joined."""
         (_, queries), (_, keys) = self.axes()
-        drawing = self.words["drawing"]
-        names = drawing["names"]
-        joined = ", ".join(f"{names[start]}{LINES[lines]}{names[end]}" for start, end, lines in drawing["edges"])
-        caption = "; ".join(filter(None, [self.words["caption"], joined]))
-        values = self.numbers["values"][: len(queries), : len(keys)]
-        return matrix_table(self, queries, keys, values, caption=caption)
+        return matrix_table(self, queries, keys, self.numbers["values"][: len(queries), : len(keys)])
 
     def axes(self):
         drawing = self.words["drawing"]
@@ -109,7 +101,7 @@ class Graph(Matrix):
 def _edge(start: int, end: int, lines: int = 1, *, count: int) -> list[int]:
     """The two nodes of an edge, and how many lines join them."""
     nodes = [given.index("a node of edges", node, count) for node in (start, end)]
-    return [*nodes, given.one_of("lines of edges", int(lines), [*LINES])]
+    return [*nodes, given.one_of("lines of edges", int(lines), (1, 2, 3))]
 
 
 def _parts(count: int, edges: Sequence[Sequence[int]]) -> list[list[int]]:

@@ -18,14 +18,10 @@ function heatmap(read, hand) {
   const attributes = { class: "heatmap", "data-columns": columns > MOST_WRITTEN ? "many" : "few" };
   const { table, caption, corner, heads, sides, cells } = makeGrid(rows, columns, attributes);
   const scroller = make("div", { class: "scroller" }, table);
-  const choosers = read.first("control"); // the controls that a row and a column set
-  const chosen = choosers.every(Boolean) ? "cell" : choosers[0] ? "row" : "column";
-  const hint = make("p", { class: "hint" }, choosers.some(Boolean) ? `Tap a ${chosen} to choose it.` : "");
   const between = make("span", { class: "axis" }); // small ones share it
   const scale = make("span", { class: "scale" }, make("span"), make("i", { "aria-hidden": "true" }), make("span"));
   const legend = make("p", { class: "legend" }, between, scale);
-  const parts = read.small ? [] : [legend];
-  const element = make("div", { class: choosers.some(Boolean) ? "choosing" : null }, scroller, ...parts, hint);
+  const element = make("div", {}, scroller, read.small ? "" : legend);
   corner.className = "corner";
   cells.flat().forEach((cell, i) => (cell.tabIndex = i ? -1 : 0));
   let now = null;
@@ -33,8 +29,8 @@ function heatmap(read, hand) {
   let words = null; // above the columns: each state's are kept, so that the same ones are the same list
 
   function update(state) {
-    now = read.now(state);
-    const { limits, color, row, column } = now;
+    now = read.whole(state);
+    const { limits, color, row, ringed = [] } = now;
     setText(caption, now.caption);
     const axes = now.axes.map((axis, i) => (axis ? `${axis} ${"↓→"[i]}` : ""));
     setText(read.small ? between : corner, axes.join(" ").trim());
@@ -54,20 +50,19 @@ function heatmap(read, hand) {
     }
     sides.forEach((side, i) => {
       setText(side, now.rows[i]);
-      side.parentNode.toggleAttribute("data-chosen", i === row && column == null);
+      side.parentNode.toggleAttribute("data-chosen", i === row);
     });
     cells.forEach((line, i) =>
       line.forEach((cell, j) => {
         const index = i * columns + j;
         const value = now.values[index];
         const hidden = isMasked(now, index);
-        cell.toggleAttribute("data-chosen", isChosen(i, j));
-        const drawn = now.drawn.values[index];
-        const shown = [value, drawn, hidden, color].join();
+        cell.toggleAttribute("data-chosen", ringed.some(([r, c]) => r === i && c === j));
+        const shown = [value, hidden, color].join();
         if (cell.shown === shown) return;
         cell.shown = shown;
         fill(cell, value, hidden, now.digits);
-        const { background, text } = tint(color, drawn, limits, { hidden, digits: now.digits });
+        const { background, text } = tint(color, value, limits, { hidden, digits: now.digits });
         cell.style.backgroundColor = background;
         cell.style.color = text;
         if (columns > MOST_WRITTEN) cell.setAttribute("aria-label", briefAt(now, index));
@@ -77,20 +72,13 @@ function heatmap(read, hand) {
     if (at) tell();
   }
 
-  /** Whether a cell is marked: as one that the state names, or of its column. */
-  function isChosen(i, j) {
-    const { row, column, ringed = [] } = now;
-    if (column != null) return j === column && (row == null || i === row);
-    return ringed.some(([r, c]) => r === i && c === j);
-  }
-
   /** Words wider than their column stand upright, 10 pixels a letter at most; numbers wider than it go unwritten. */
   function fitWords() {
     const width = (hand.width() - 90) / columns;
     const least = hand.scale() > 1 ? 6.5 * ((now.digits ?? 2) + 2) : LEAST_WRITTEN;
     const isNumberless = read.small || width < least;
     setClass(table, "numberless", isNumberless);
-    scale.hidden = !isNumberless;
+    scale.hidden = !isNumberless && columns <= MOST_WRITTEN;
     const longest = Math.max(...now.columns.map((word) => [...word].length));
     const isLong = 10 * longest > width;
     heads.forEach((head) => head.toggleAttribute("data-long", isLong && longest > 2));
@@ -140,19 +128,9 @@ function heatmap(read, hand) {
   const leave = hand.reads(table, readAt);
   listen(table, "focusin", ({ target }) => readAt(target));
   listen(table, "focusout", leave);
-  function choose(place) {
-    const chosen = choosers.map((name, axis) => [name, place[axis]]).filter(([name]) => name);
-    if (chosen.length) hand.move(Object.fromEntries(chosen));
-  }
-  listen(table, "click", (event) => {
-    const place = find(event.target);
-    if (place) choose(place);
-  });
   listen(table, "keydown", (event) => {
     const place = find(event.target);
-    if (!place) return;
-    if (event.key === "Enter") choose(place);
-    if (!(event.key in MOVES)) return;
+    if (!place || !(event.key in MOVES)) return;
     event.preventDefault();
     const [down, across] = MOVES[event.key];
     const cell = cells[place[0] + down]?.[clamp(place[1] + across, 0, columns - 1)];
@@ -162,13 +140,8 @@ function heatmap(read, hand) {
     cell.focus();
   });
 
-  /** A sentence for those who hear the figure: the numbers of a small one. */
-  function summary() {
-    const numbers = (i) => now.columns.map((name, j) => `${name} ${briefAt(now, i * columns + j)}`).join(", ");
-    return rows * columns > 4 ? "" : now.rows.map((row, i) => `${row} ${numbers(i)}`).join("; ");
-  }
   const width = columns > 9 ? 99 : Math.max(4.5 + 2 * columns, 13);
-  return { element, update, lay: fitWords, highlight, summary, legend, width };
+  return { element, update, lay: fitWords, highlight, legend, width };
 }
 
 panelKinds.heatmap = heatmap;

@@ -15,9 +15,7 @@ def heatmap(
     columns: Sequence[str] | None = None,
     mask=None,
     row: int | None = None,
-    column: int | None = None,
     ringed: Sequence[tuple[int, int]] = (),
-    control: str | tuple[str, str] = "",
     caption: str = "",
     axes: tuple[str, str] = ("query", "key"),
     color: str = "weights",
@@ -34,10 +32,7 @@ def heatmap(
         columns: S labels for the columns.
         mask: bool, broadcastable to (L, S), True = may attend; the other cells are drawn as masked, unlike a zero.
         row: the index of a row to mark.
-        column: the index of a column to mark; with a row, their cell.
-        ringed: further cells to mark, (row, column) each.
-        control: the control that choosing a row sets, to the row's number from 0; ``("query", "key")`` where a column
-            sets one too, ``("", "key")`` where it alone does.
+        ringed: cells to mark, (row, column) each.
         caption: one line above the table.
         axes: what a row and a column are.
         color: ``"weights"``, ``"query"``, ``"key"``, ``"value"`` or ``"ink"``. Numbers below zero have
@@ -48,8 +43,7 @@ def heatmap(
             below 0.01, so that a small number is told from 0.
 
     Raises:
-        ValueError: the values are not a matrix, labels or mask do not fit them, or there is no such row or
-            column.
+        ValueError: the values are not a matrix, labels or mask do not fit them, or there is no such row or cell.
         TypeError: a mask that is not boolean, or values that are not numbers.
 
     >>> panel = heatmap([[0.25, 0.75]], rows=["fruit"], columns=["apple", "chair"])
@@ -61,13 +55,10 @@ def heatmap(
     numbers = {"values": values}
     if mask is not None:
         numbers["mask"] = given.mask(mask, values.shape)
-    row_control, column_control = [control, ""] if isinstance(control, str) else control
     words = {
         "rows": given.labels("rows", rows, L),
         "columns": given.labels("columns", columns, S),
         "row": given.index("row", row, L),
-        "column": given.index("column", column, S),
-        "control": [row_control, column_control],
         "axes": list(axes),
         **given.look(caption, color, limits, digits),
     }
@@ -79,10 +70,3 @@ def heatmap(
 class Heatmap(Matrix):
     kind = "heatmap"
     sides = ("rows", "columns")
-
-    def choosers(self):
-        labels = self.words["rows"], self.words["columns"]
-        return list(zip(self.words["control"], ("row", "column"), map(len, labels), strict=True))
-
-    def row_names(self):
-        return self.words["rows"]

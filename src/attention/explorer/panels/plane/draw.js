@@ -1,11 +1,10 @@
 // ------------------------------------------------------------------------------------------------ plane
-// Arrows and points with equal axes, so that an angle looks as large as it is; behind them areas, lines, and joins that
-// are stronger for a larger weight. A handle sets controls: an arrow's tip, or a point, is taken by hand (grab.js).
+// Arrows and points with equal axes, so that an angle looks as large as it is; behind them areas and lines. A handle sets
+// controls: an arrow's tip, or a point, is taken by hand (grab.js).
 
 function plane(read, hand) {
   const [names, pointNames] = [read.first("names"), read.first("point_names")];
   const [lineNames, areaNames] = [read.first("line_names"), read.first("area_names")];
-  const joinNames = read.first("join_names");
   const handles = read.first("handles");
   const placed = [...names, ...pointNames];
   const everything = [...placed, ...lineNames, ...areaNames];
@@ -22,19 +21,12 @@ function plane(read, hand) {
   const tags = placed.map((name) => make("text", { class: "tag" }, name));
   const lines = lineNames.map((name) => make("path", thin(name)));
   const areas = areaNames.map((name) => make("path", { class: "area", ...colored(name) }));
-  const joins = joinNames.map(([from, to], i) => {
-    const lines = times(read.shape(`joins_${i}`)[0], () => make("line"));
-    return make("g", { "data-join": `${from} ${to}`, "data-color": "weights" }, ...lines);
-  });
   const clip = make("clipPath", { id: `attention-clip-${++serial}` }, make("rect"));
   const behind = make("g", { "clip-path": `url(#${clip.id})` }, ...areas, ...lines);
   const grips = handles.map(({ name }) => make("circle", { r: 12, ...colored(name) }));
-  const drawn = [clip, frame, behind, joins, ghosts, clouds, arrows, heads, tags, grips].flat();
+  const drawn = [clip, frame, behind, ghosts, clouds, arrows, heads, tags, grips].flat();
   const svg = make("svg", { role: "img" }, ...drawn);
   const caption = make("figcaption");
-  const single = names.includes(handles[0]?.name) ? "the tip of" : "the point";
-  const what = handles.some(isArea) ? "an arrow’s tip, or" : single;
-  const hint = hintOf(what, handles.some(isArea) ? handles.filter(isArea) : handles);
   const many = pointNames.filter((_, i) => read.shape(`points_${i}`)[0] > 1); // too many to be named one by one
   const named = [...many, ...lineNames, ...areaNames];
   const sample = (name) =>
@@ -43,8 +35,8 @@ function plane(read, hand) {
     : make("i", { class: "patch area", "aria-hidden": "true" });
   const entries = named.map((name) => make("span", colored(name), sample(name), name));
   const legend = make("p", { class: "legend" }, ...entries);
-  const words = named.length && !read.small ? [legend, hint] : [hint];
-  const figure = make("figure", { class: "plane" }, caption, svg, ...words);
+  const isNamed = named.length && !read.small;
+  const figure = make("figure", { class: "plane" }, caption, svg, isNamed ? legend : "", hintOf(handles));
   let now = null;
   let compared = null;
   let plot = null;
@@ -59,7 +51,7 @@ function plane(read, hand) {
   });
 
   function update(state) {
-    now = { points: [], ...read.now(state) };
+    now = { points: [], ...read.whole(state) };
     setText(caption, now.caption);
     set(svg, { "aria-label": sentence() });
     draw();
@@ -76,9 +68,7 @@ function plane(read, hand) {
       const points = now.points[i];
       return points.length === 2 ? `${name} at ${listed(points)}` : `${points.length / 2} points, ${name}`;
     });
-    const strength = (weights) => (weights.length > 3 ? "their weights" : listed(weights));
-    const joined = joinNames.map(([from, to], i) => `${from} joined to ${to} by ${strength(now.joins[i])}`);
-    return `${now.caption || "Plane"}: ${[...said, ...lone, ...joined].join("; ")}.`;
+    return `${now.caption || "Plane"}: ${[...said, ...lone].join("; ")}.`;
   }
 
   function draw() {
@@ -102,19 +92,18 @@ function plane(read, hand) {
     set(clip.firstChild, { x: box.left, y: box.top, width: box.right - box.left, height: box.bottom - box.top });
     const path = (corners) => trace(...halves(corners), px, py);
     names.forEach((_, i) => {
-      drawArrow(arrows[i], tip(now.drawn.vectors, i), heads[i]);
+      drawArrow(arrows[i], tip(now.vectors, i), heads[i]);
       drawArrow(ghosts[i], compared ? tip(compared, i) : [NaN, NaN]);
     });
-    clouds.forEach((cloud, i) => set(cloud, { d: dots(...halves(now.drawn.points[i]), px, py) }));
+    clouds.forEach((cloud, i) => set(cloud, { d: dots(...halves(now.points[i]), px, py) }));
     placeTags();
-    areas.forEach((area, i) => set(area, { d: `${path(now.drawn.areas[i])}Z` }));
+    areas.forEach((area, i) => set(area, { d: `${path(now.areas[i])}Z` }));
     lines.forEach((line, i) => {
       const [count, length] = read.shape(`lines_${i}`);
-      const pieces = times(count, (k) => now.drawn.lines[i].slice(2 * length * k, 2 * length * (k + 1)));
+      const pieces = times(count, (k) => now.lines[i].slice(2 * length * k, 2 * length * (k + 1)));
       set(line, { d: pieces.map(path).join("") });
     });
-    joins.forEach((group, i) => drawJoins(group, joinNames[i], now.drawn.joins[i]));
-    grips.forEach((grip, i) => placeGrip(grip, spotOf(handles[i].name, now.drawn)));
+    grips.forEach((grip, i) => placeGrip(grip, spotOf(handles[i].name, now)));
   }
 
   /** Where a vector's tip, a point that is alone, or the middle one of an area's corners lies, in numbers. */
@@ -129,17 +118,6 @@ function plane(read, hand) {
   function spotOf(name, there) {
     const [x, y] = numbersOf(name, there);
     return [plot.px(x), plot.py(y)];
-  }
-
-  function drawJoins(group, [from, to], weights) {
-    const [x1, y1] = spotOf(from, now.drawn);
-    const ends = now.drawn.points[pointNames.indexOf(to)] ?? numbersOf(to, now.drawn);
-    [...group.children].forEach((line, i) => {
-      const [x, y] = tip(ends, i);
-      const part = now.most ? Math.min(weights[i] / now.most, 1) : 0;
-      set(line, { x1, y1, x2: plot.px(x), y2: plot.py(y) });
-      set(line, { "stroke-width": 0.5 + 4.5 * part, "stroke-opacity": 0.85 * Math.sqrt(part) });
-    });
   }
 
   function drawArrow(path, [x, y], head = null) {
@@ -157,8 +135,8 @@ function plane(read, hand) {
 
   /** Put each name beside its place, where it lies on no arrow and on no other name. */
   function placeTags() {
-    const tips = names.map((name) => spotOf(name, now.drawn));
-    const clouds = (now.drawn.points ?? []).map((points) =>
+    const tips = names.map((name) => spotOf(name, now));
+    const clouds = (now.points ?? []).map((points) =>
       times(points.length / 2, (i) => [plot.px(points[2 * i]), plot.py(points[2 * i + 1])]),
     );
     const origin = [plot.px(0), plot.py(0)];
@@ -229,8 +207,7 @@ function plane(read, hand) {
   hand.reads(svg, readAt);
   const highlight = (lit) => mark(lit[now.axis]);
   const compare = (state) => (compared = state && read.whole(state).vectors);
-  const summary = () => (handles.length ? sentence() : "");
-  return { element: figure, update, lay: draw, highlight, compare, summary, tall: true };
+  return { element: figure, update, lay: draw, highlight, compare, tall: true };
 }
 
 panelKinds.plane = plane;

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from attention.explorer.panels import given
-from attention.explorer.panels.base import Panel, finite
-from attention.explorer.panels.scales import axis_range, short
-from attention.explorer.panels.tables import names_row, numbers_row, table, written
+from attention.explorer.panels.base import Panel, axis_range
+from attention.explorer.panels.tables import names_row, numbers_row, table
 
 __all__ = ["plane"]
 
@@ -19,7 +18,6 @@ def plane(
     points: Mapping[str, Any] | None = None,
     lines: Mapping[str, Any] | None = None,
     areas: Mapping[str, Any] | None = None,
-    joins: Mapping[tuple[str, str], Any] | None = None,
     handle: given.Handle | Sequence[given.Handle] | None = None,
     caption: str = "",
     axes: tuple[str, str] = ("", ""),
@@ -43,8 +41,6 @@ def plane(
         lines: name → a line through (K, 2), or several, (M, K, 2): projections, lines of equal score. The first name's
             are thin, the second's dashed.
         areas: name → a filled polygon with the corners (K, 2).
-        joins: (name, name) → how strongly two are joined, from 0; where the second has many points, a weight for each.
-            A line is wider and darker for a larger weight.
         handle: the name of a vector, of a point that is alone or of an area, and the control or controls that move it:
             ``("query", ["angle", "length"])``; or a list of such pairs.
         caption: one line above the picture.
@@ -56,15 +52,15 @@ def plane(
         limits: lowest and highest y, likewise.
 
     Raises:
-        ValueError: a vector or point that is not a pair, a name that stands for two things, joins that do not fit their
-            points, a handle that is none of the three, an unknown colour.
+        ValueError: a vector or point that is not a pair, a name that stands for two things, a handle that is none of
+            the three, an unknown colour.
         TypeError: numbers that are not numbers.
 
     >>> panel = plane({"query": [1.0, 2.0]}, points={"apple": [2.0, 0.0]})
     >>> panel.words["names"]
     ['query']
     """
-    points, lines, areas, joins = points or {}, lines or {}, areas or {}, joins or {}
+    points, lines, areas = points or {}, lines or {}, areas or {}
     everything = [*vectors, *points, *lines, *areas]
     for name in everything:
         if everything.count(name) > 1:
@@ -77,19 +73,16 @@ def plane(
         if pair.shape[-1] != 2:
             raise ValueError(f"{name!r} must have two numbers, x and y, found shape {pair.shape}")
     alone = [*vectors, *(name for name, spot in spots.items() if len(spot) == 1)]
-    sizes = {name: len(spots.get(name, [0])) for name in [*vectors, *points]}
     numbers = {"vectors": np.stack([*tips.values()]) if tips else np.empty((0, 2))}
     numbers |= {f"points_{index}": spot for index, spot in enumerate(spots.values())}
     numbers |= {f"lines_{index}": line.reshape(-1, *line.shape[-2:]) for index, line in enumerate(drawn.values())}
     numbers |= {f"areas_{index}": area for index, area in enumerate(filled.values())}
-    numbers |= {f"joins_{index}": _join(pair, joins[pair], alone, sizes) for index, pair in enumerate(joins)}
     inks = dict.fromkeys([*lines, *areas], "ink") | dict(colors or {})
     words = {
         "names": [str(name) for name in vectors],
         "point_names": [str(name) for name in points],
         "line_names": [str(name) for name in lines],
         "area_names": [str(name) for name in areas],
-        "join_names": [[str(name) for name in pair] for pair in joins],
         "handles": given.handles(handle, [*alone, *areas], "vector, a point that is alone or an area"),
         "axes": list(axes),
         "axis": str(axis),
@@ -105,19 +98,14 @@ class Plane(Panel):
     kind = "plane"
 
     def plain(self):
-        """Each vector and each point that is alone, with its two numbers, and the strengths of what is joined."""
+        """Each vector and each point that is alone, with its two numbers."""
         words, numbers = self.words, self.numbers
         lines = [names_row("", *words["axes"])]
         lines += [numbers_row(name, tip) for name, tip in zip(words["names"], numbers["vectors"], strict=True)]
         for index, name in enumerate(words["point_names"]):
             spots = numbers[f"points_{index}"]
             lines += [numbers_row(name, spots[0])] if len(spots) == 1 else []
-        joined = [
-            f"{start} to {end} {', '.join(written(weight) for weight in numbers[f'joins_{index}'])}"
-            for index, (start, end) in enumerate(words["join_names"])
-        ]
-        note = f"; joined: {'; '.join(joined)}" if joined else ""
-        return table("plane", words["caption"] + note, lines)
+        return table("plane", words["caption"], lines)
 
     def axes(self):
         return [(self.words["axis"], [*self.words["names"], *self.words["point_names"]])]
@@ -128,19 +116,4 @@ class Plane(Panel):
         pairs = [a.reshape(-1, 2) for panel in panels for name, a in panel.numbers.items() if name.startswith(drawn)]
         both = np.concatenate([np.zeros((1, 2)), *pairs])
         across, up = (side[np.isfinite(side)] for side in both.T)
-        most = short(float(finite(panels, "joins").max(initial=0.0)))
-        return {"x_limits": axis_range(across, margin=0.08), "limits": axis_range(up, margin=0.08), "most": most}
-
-
-def _join(pair: tuple[str, str], weights: Any, alone: list[str], sizes: dict[str, int]) -> np.ndarray:
-    """The weights of the lines from one place to those of another, (M,)."""
-    start, end = pair
-    if start not in alone or end not in sizes:
-        raise ValueError(
-            f"joins must lead from a vector or a point that is alone, {', '.join(alone) or 'none'}, to one of "
-            f"{', '.join(sizes) or 'none'}, found {pair}"
-        )
-    weights = np.atleast_1d(given.numbers(f"joins[{pair}]", weights, 0, 1))
-    if len(weights) != sizes[end] or not (weights >= 0).all():
-        raise ValueError(f"joins[{pair}] must be {sizes[end]} weights, from 0, found {weights.tolist()}")
-    return weights
+        return {"x_limits": axis_range(across, margin=0.08), "limits": axis_range(up, margin=0.08)}

@@ -11,7 +11,7 @@ function tokens(read, hand) {
   const flat = two && [...read.first("queries"), ...read.first("keys")].every((word) => [...word].length < 2);
   const caption = make("figcaption");
   const keys = times(S, () => word());
-  const chips = read.first("look") === "chips"; // words that a control asks
+  const chips = !two && String(read.first("keys")) !== String(read.first("queries")); // words that a control asks
   const queries = two ? times(L, () => word()) : chips ? [] : keys;
   const arcs = times(two ? Math.max(L, S) : 0, () => make("path", { class: "join" }));
   const svg = make("svg", { class: "joins", "aria-hidden": "true" }, ...arcs);
@@ -36,7 +36,7 @@ function tokens(read, hand) {
   }
 
   function update(state) {
-    now = read.now(state);
+    now = read.whole(state);
     setText(caption, now.caption);
     keys.forEach((item, j) => setText(item.text, now.keys[j]));
     if (two) queries.forEach((item, i) => setText(item.text, now.queries[i]));
@@ -45,7 +45,6 @@ function tokens(read, hand) {
 
   const query = () => looked ?? (now.control ? null : chosen) ?? now.chosen ?? L - 1;
   const isHidden = (i, j) => isMasked(now, i * S + j);
-  const drawnOf = (i, j) => now.drawn.values[i * S + j];
 
   function draw() {
     const i = query();
@@ -55,7 +54,7 @@ function tokens(read, hand) {
       item.element.dataset.value = exact(now.values[i * S + j]);
       set(item.element, { "aria-label": `${now.keys[j]}, ${toldAt(now, i * S + j)}` });
       item.element.toggleAttribute("data-masked", hidden);
-      const { background, text } = tint("weights", drawnOf(i, j), now.limits, { hidden });
+      const { background, text } = tint("weights", now.values[i * S + j], now.limits, { hidden });
       item.text.style.background = background;
       item.text.style.color = text;
       const isCompared = compared && (compared.chosen ?? i) === i; // the query that was compared, where one was
@@ -76,7 +75,7 @@ function tokens(read, hand) {
     arcs.forEach((arc, n) => {
       const [i, j] = faced < 0 ? [query(), n] : [n, faced];
       const isThere = i < L && j < S && !isHidden(i, j);
-      const part = isThere ? strength(drawnOf(i, j), now.limits) : 0;
+      const part = isThere ? strength(now.values[i * S + j], now.limits) : 0;
       if (part < 0.02) return set(arc, { d: "" });
       const [from, to] = [middle(queries[i]), middle(keys[j])];
       const way = flat
@@ -98,7 +97,7 @@ function tokens(read, hand) {
   function choose(i) {
     chosen = i;
     looked = null;
-    if (now.control) hand.move({ [now.control]: i });
+    if (now.control) hand.move(now.control, i);
     else draw();
   }
 
@@ -149,9 +148,8 @@ function tokens(read, hand) {
     look(i >= 0 ? i : null);
   }
 
-  const summary = () => `query ${now.queries[query()]}`;
   const compare = (state) => (compared = state && read.whole(state));
-  return { element: figure, update, highlight, compare, summary, width: 99 };
+  return { element: figure, update, highlight, compare, width: 99 };
 }
 
 panelKinds.tokens = tokens;

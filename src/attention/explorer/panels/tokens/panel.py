@@ -57,7 +57,6 @@ def tokens(
     numbers = {"values": values}
     if mask is not None:
         numbers["mask"] = given.mask(mask, (L, S))
-    look = {"look": "chips"} if rows == 1 and list(queries) != list(words_of_keys) else {}
     words = {
         "queries": given.labels("queries", queries, L),
         "keys": given.labels("keys", words_of_keys, S),
@@ -65,7 +64,6 @@ def tokens(
         "chosen": given.index("chosen", chosen, L),
         "control": str(control),
         "axes": list(axes),
-        **look,
         **given.look(caption, "weights", limits, digits),
     }
     return Tokens(numbers, words)
@@ -74,7 +72,6 @@ def tokens(
 class Tokens(Matrix):
     kind = "tokens"
     sides = ("queries", "keys")
-    coarse = ("values",)
 
-    def choosers(self):
-        return [(self.words["control"], "query", len(self.words["queries"]))]
+    def sets(self):
+        return [(self.words["control"], len(self.words["queries"]))]
