@@ -146,7 +146,7 @@ def playing():
 
 
 def test_a_figure_plays_once_when_it_is_seen(show):
-    page = show(FAR, playing(), FAR)
+    page = show(FAR, playing(), FAR, own=True)
     page.clock.install()
     output = page.locator("output")
     page.clock.fast_forward(5000)
@@ -162,7 +162,7 @@ def test_a_figure_plays_once_when_it_is_seen(show):
 
 @pytest.mark.parametrize(("options", "shown"), [({"reduced_motion": "reduce"}, "0"), ({"hash": "#film?step=7"}, "7")])
 def test_it_stays_still_for_who_wants_less_motion_and_where_a_link_has_set_it(show, options, shown):
-    page = show(FAR, playing(), FAR, **options)
+    page = show(FAR, playing(), FAR, own=True, **options)
     page.clock.install()
     page.locator("output").evaluate(BRING)
     page.clock.fast_forward(5000)

@@ -65,14 +65,6 @@ def test_training_is_the_same_from_the_same_seed_and_another_from_another():
     assert runs[0] == runs[1] != runs[2]
 
 
-def test_more_padding_trains_the_same_model():
-    models = [translator().double(), translator().double()]
-    source, target = (torch.cat([ids, torch.full((3, 5), PAD)], 1) for ids in (SOURCE, TARGET))
-    losses = list(train(models[1], source, LENGTHS, target, generator=seeded(), **OPTIONS))
-    assert_close(trained(models[0]), losses, rtol=1e-12, atol=0)
-    assert_close(*(nn.utils.parameters_to_vector(model.parameters()) for model in models))
-
-
 def test_a_loop_may_look_at_the_model_between_two_steps():
     plain, watched = translator(dropout=0.3), translator(dropout=0.3)
     torch.manual_seed(1)
