@@ -2,6 +2,7 @@
 
 import math
 import re
+from functools import cache
 
 import pytest
 import torch
@@ -37,8 +38,9 @@ def turn(angle=0.0, length=1.4):
     ]
 
 
-def turning(**options):
-    return explore(turn, name="turn", angle=(-180.0, 180.0, 10.0), length=(0.2, 3.0, 0.2), **options)
+@cache
+def turning():
+    return explore(turn, name="turn", angle=(-180.0, 180.0, 10.0), length=(0.2, 3.0, 0.2))
 
 
 def attending(causal=True, query=4):

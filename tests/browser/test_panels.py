@@ -3,6 +3,7 @@
 import itertools
 import math
 import re
+from functools import cache
 
 import pytest
 import torch
@@ -27,6 +28,7 @@ def fade(step=10):
     ]
 
 
+@cache
 def fading():
     return explore(fade, name="fade", step=SelectionSlider(options=STEPS, value=10))
 

@@ -1,6 +1,7 @@
 """Questions before a figure: asked, answered by every hand, and kept. Those of the book are in test_pages.py."""
 
 import re
+from functools import cache
 
 import pytest
 import torch
@@ -53,6 +54,7 @@ ASKED = {
 every_kind = pytest.mark.parametrize("kind", ASKED)
 
 
+@cache
 def asking(kind):
     function, predict = ASKED[kind]
     return explore(function, name="asked", predict=predict, heat=HEATS)
