@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -387,7 +387,6 @@ def slow_additive(module, query, key, value, attn_mask):
     return weights @ value, weights
 
 
-@settings(max_examples=100)
 @given(problem=additive_problems())
 def test_additive_attention_is_its_formula_and_may_be_given_its_projected_keys(problem):
     module, query, key, value, mask = problem
