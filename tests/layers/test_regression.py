@@ -100,15 +100,6 @@ def test_the_kernel_by_hand():
         assert_close(nadaraya_watson(LINE[:1], LINE, VALUE, bandwidth=bandwidth), torch.tensor([expected]))
 
 
-def test_one_w_a_key_by_hand():
-    """At 0, with w = (5, √(2 ln 2), √(2 ln 4) / 3), the kernels are 1, ½ and ¼: its key's own w, not its query's."""
-    module = NadarayaWatson(LINE, VALUE, per_key=True)
-    module.w.data = torch.tensor([5.0, math.sqrt(2 * math.log(2)), math.sqrt(2 * math.log(4)) / 3])
-    assert_close(module(LINE[:1]), torch.tensor([(2 + 2 + 3) / 1.75]))
-    module.w.data *= -1
-    assert_close(module(LINE[:1]), torch.tensor([4.0]))
-
-
 # Gradients, shapes, dtypes, devices
 
 
