@@ -19,6 +19,16 @@ def mistakes(*tables):
 HERE = torch.empty(0).device  # where tensors are made that nobody has placed
 
 
+def refusals(function, right, *tables):
+    """A test that each wrong argument is refused where all others are right."""
+
+    @mistakes(*tables)
+    def test(wrong, error, said):
+        refuses(function, right | wrong, error, said)
+
+    return test
+
+
 def refuses(function, arguments, error, said):
     said = re.escape(said.replace("cpu", str(HERE)))
     with pytest.raises(error, match=rf"(?<!\w){said}(?!\w)"):  # an argument's whole name

@@ -62,10 +62,26 @@ class Visit:
             self.abroad.append(url)
 
 
-def new_visit(browser: Browser, origin: str, *, width: int = 1280, theme: str = "light", **options) -> Visit:
+def new_visit(browser: Browser, origin: str, *, width=1280, height=900, theme="light", **options) -> Visit:
     """A fresh window, with nothing open yet."""
-    window = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme, **options)
+    window = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme, **options)
     return Visit(window.new_page(), origin)
+
+
+@pytest.fixture(scope="session")
+def windows(browser: Browser):
+    """Open a window of some origin and options, or take the one that is: ``windows(origin, width=…, theme=…)``."""
+    opened: dict[tuple, Visit] = {}
+
+    def window(origin: str, **options) -> Visit:
+        like = (origin, *sorted(options.items()))
+        if like not in opened:
+            opened[like] = new_visit(browser, origin, **options)
+        return opened[like]
+
+    yield window
+    for visit in opened.values():
+        visit.page.context.close()
 
 
 @pytest.fixture
@@ -83,10 +99,13 @@ def visit(browser: Browser):
 
 
 @pytest.fixture
-def show(visit, tmp_path):
-    """Write explorers, and HTML around them, into a page on disk and open it; ``hash`` is the address behind it."""
+def show(windows, visit, tmp_path):
+    """Write explorers, and HTML around them, into a page on disk and open it; ``hash`` is the address behind it.
 
-    def open_page(*parts: Explorer | str, theme: str = "light", hash: str = "", **options) -> Page:
+    Tests share a window, but those that change more than its size, which want one of their ``own``.
+    """
+
+    def open_page(*parts: Explorer | str, theme="light", hash="", own: bool = False, **options) -> Page:
         html = "".join(part if isinstance(part, str) else part._repr_mimebundle_()["text/html"] for part in parts)
         (tmp_path / "page.html").write_text(
             f'<!doctype html><html lang="en" data-theme="{theme}"><meta charset="utf-8"><title>intact</title>'
@@ -94,7 +113,12 @@ def show(visit, tmp_path):
             f"<style>{stylesheet()}</style><script>{script()}</script>{html}",
             encoding="utf-8",
         )
-        opened = visit((tmp_path / "page.html").as_uri() + hash, **options)
+        opened = visit("about:blank", **options) if own else windows("file:", **options)
+        opened.page.goto("about:blank")
+        opened.complaints.clear()
+        opened.page.set_viewport_size({"width": options.get("width", 1280), "height": 900})
+        opened.page.mouse.move(0, 0)
+        opened.page.goto((tmp_path / "page.html").as_uri() + hash)
         assert opened.complaints == []
         return opened.page
 
@@ -129,32 +153,25 @@ every_page = pytest.mark.parametrize(
 
 
 @pytest.fixture(scope="session")
-def chapter(browser: Browser, origins):
+def chapter(windows, origins):
     """Show a page of the book, its formulas drawn: ``chapter(name, where, address="#figure?state", width=…, theme=…)``.
 
-    A window that shows the page already is left as it is; one that shows another page, or this one at another address,
-    opens it, which takes half the time of opening a fresh window.
+    A window that shows the page already is left as it is, unless it is wanted anew; one that shows another page, or
+    this one at another address, opens it, which takes half the time of opening a fresh window.
     """
-    windows: dict[tuple, Visit] = {}
-    shown: dict[tuple, tuple[str, str]] = {}
+    shown: dict[Visit, tuple[str, str]] = {}
 
-    def show(name: str, where: str = "disk", *, address: str = "", **options) -> Visit:
-        window = (where, *sorted(options.items()))
-        if window not in windows:
-            windows[window] = new_visit(browser, origins[where], **options)
-        visit = windows[window]
-        before = shown.get(window, ("", ""))
-        if before != (name, address):
-            shown.pop(window, None)
+    def show(name: str, where: str = "disk", *, address: str = "", anew: bool = False, **options) -> Visit:
+        visit = windows(origins[where], **options)
+        before = shown.pop(visit, ("", ""))
+        if anew or before != (name, address):
             visit.page.goto("about:blank")  # so that the address of a state is opened, not only gone to
             if before[0] != name:
                 visit.abroad.clear()
                 visit.complaints.clear()
             visit.page.goto(f"{origins[where]}/{name}{address}")
             assert visit.page.evaluate(UNDRAWN) == 0
-            shown[window] = (name, address)
+        shown[visit] = (name, address)
         return visit
 
-    yield show
-    for visit in windows.values():
-        visit.page.context.close()
+    return show

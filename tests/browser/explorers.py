@@ -88,3 +88,13 @@ def drag(page, grip, to, told=""):
     page.mouse.move(*to(*start), steps=5)
     assert told in page.locator(".readout").inner_text()
     page.mouse.up()
+
+
+def swipe(page, start, end, steps=12):
+    """Draw a finger from one place to another."""
+    session = page.context.new_cdp_session(page)
+    for part in range(steps + 1):
+        x, y = (a + (b - a) * part / steps for a, b in zip(start, end, strict=True))
+        kind = "touchMove" if part else "touchStart"
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y}]})
+    session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})

@@ -66,8 +66,8 @@ def test_index_leads_to_the_welcome_page(visit, origins):
     assert page.locator("attention-explorer").first.get_attribute("id") == "ask"
 
 
-def test_chapter_offers_itself_as_a_notebook(origins, visit):
-    page = visit(f"{origins['disk']}/book/01-dictionary.html").page
-    notebook = page.locator("a[href*='_sources'][href$='.ipynb']").first.get_attribute("href")
-    assert (BOOK / "book" / notebook).resolve().is_file()
-    assert page.locator("a[href*='colab.research.google.com'][href$='book/01-dictionary.ipynb']").count() == 1
+def test_a_chapter_offers_itself_as_a_notebook():
+    """That what lies beside it is there, is tested with all links."""
+    links = Links((BOOK / "book" / "01-dictionary.html").read_text(encoding="utf-8")).links
+    assert "../_sources/book/01-dictionary.ipynb" in links
+    assert sum("colab.research" in link and link.endswith("/book/01-dictionary.ipynb") for link in links) == 1

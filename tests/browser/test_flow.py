@@ -1,5 +1,7 @@
 """Matrices that are made from each other, and options as buttons, in Chromium."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 import torch
@@ -27,6 +29,7 @@ def walk(step="output", token="he", causal=False):
     return one_pass(X, W_q, W_k, torch.eye(3), WORDS, step=step, query=token, mask=mask, **names)
 
 
+@cache
 def walking():
     step = SelectionSlider(options=STEPS, value="output")
     return explore(walk, name="walk", step=step, token=WORDS, causal=False)

@@ -2,6 +2,7 @@
 
 import math
 import re
+from functools import cache
 
 import pytest
 import torch
@@ -9,7 +10,7 @@ from playwright.sync_api import expect
 
 from attention import attention_weights, causal_mask
 from attention.explorer import Box, bars, curves, diagram, explore, graph, heatmap, plane, tokens
-from explorers import drag
+from explorers import drag, swipe
 
 NAMES = ["apple", "banana", "chair"]
 KEYS = torch.tensor([[2.0, 0.0], [1.5, 0.5], [0.0, 2.0]])
@@ -37,8 +38,9 @@ def turn(angle=0.0, length=1.4):
     ]
 
 
-def turning(**options):
-    return explore(turn, name="turn", angle=(-180.0, 180.0, 10.0), length=(0.2, 3.0, 0.2), **options)
+@cache
+def turning():
+    return explore(turn, name="turn", angle=(-180.0, 180.0, 10.0), length=(0.2, 3.0, 0.2))
 
 
 def attending(causal=True, query=4):
@@ -329,7 +331,7 @@ def test_lines_differ_without_colour(show):
 
 
 def test_paper_shows_the_state_in_words_and_the_colours(show):
-    page = show(turning(), theme="dark")
+    page = show(turning(), theme="dark", own=True)
     page.emulate_media(media="print", color_scheme="dark")
     assert page.locator(".controls").inner_text().split() == ["angle", "0", "length", "1.4"]
     assert page.locator("input:visible, button:visible").count() == 0
@@ -337,8 +339,7 @@ def test_paper_shows_the_state_in_words_and_the_colours(show):
     assert page.locator(".bar").first.evaluate("b => getComputedStyle(b).printColorAdjust") == "exact"
 
 
-@pytest.mark.parametrize(("across", "down"), [(60, 0), (-60, 0), (0, 60), (0, -60)])
-def test_a_finger_keeps_what_it_drags_and_the_page_stays(show, across, down):
+def test_a_finger_keeps_what_it_drags_and_the_page_stays(show):
     def tip(x, y):
         return plane({"v": (x, y)}, limits=(-4, 4), handle=("v", ("x", "y")))
 
@@ -347,15 +348,12 @@ def test_a_finger_keeps_what_it_drags_and_the_page_stays(show, across, down):
     page = show(tall, figure, tall, width=390, has_touch=True, is_mobile=True)
     grip = page.locator(".grip")
     grip.evaluate("grip => grip.scrollIntoView({ block: 'center' })")
-    before, top = grip.bounding_box(), page.evaluate("scrollY")
-    x, y = before["x"] + before["width"] / 2, before["y"] + before["height"] / 2
-    finger = page.context.new_cdp_session(page)
-    for part in range(13):
-        at = [{"x": x + across * part / 12, "y": y + down * part / 12}]
-        kind = "touchMove" if part else "touchStart"
-        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": at})
-    finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-    page.wait_for_function("!document.querySelector('.dragging')")
-    after = grip.bounding_box()
-    assert [after["x"] - before["x"], after["y"] - before["y"]] == pytest.approx([across, down], abs=4)
-    assert page.evaluate("scrollY") == top
+    top = page.evaluate("scrollY")
+    for across, down in ((60, 0), (-60, 0), (0, 60), (0, -60)):
+        before = grip.bounding_box()
+        x, y = before["x"] + before["width"] / 2, before["y"] + before["height"] / 2
+        swipe(page, (x, y), (x + across, y + down))
+        page.wait_for_function("!document.querySelector('.dragging')")
+        after = grip.bounding_box()
+        assert [after["x"] - before["x"], after["y"] - before["y"]] == pytest.approx([across, down], abs=4)
+        assert page.evaluate("scrollY") == top

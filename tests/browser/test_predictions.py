@@ -1,6 +1,7 @@
 """Questions before a figure: asked, answered by every hand, and kept. Those of the book are in test_pages.py."""
 
 import re
+from functools import cache
 
 import pytest
 import torch
@@ -8,6 +9,7 @@ from playwright.sync_api import Page
 
 from attention.explorer import bars, choice, curves, explore, heatmap, plane, sketch, tokens
 from conftest import reload_until_storage_works
+from explorers import swipe
 
 NAMES = ["apple", "banana", "chair"]
 HEATS = [0.5, 1.0, 4.0]
@@ -52,6 +54,7 @@ ASKED = {
 every_kind = pytest.mark.parametrize("kind", ASKED)
 
 
+@cache
 def asking(kind):
     function, predict = ASKED[kind]
     return explore(function, name="asked", predict=predict, heat=HEATS)
@@ -191,12 +194,7 @@ def test_a_finger_draws_and_a_thumb_that_scrolls_does_not(show, across, drawn):
     page = show(asking("sketch"), "<div style='height: 1500px'></div>", width=390, has_touch=True, is_mobile=True)
     box = page.locator(".sketch").bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    finger = page.context.new_cdp_session(page)
-    for part in range(9):
-        at = [{"x": x + across * part / 8, "y": y - (80 - across) * part / 8}]
-        kind = "touchMove" if part else "touchStart"
-        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": at})
-    finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    swipe(page, (x, y), (x + across, y - 80 + across))
     page.wait_for_function(f"scrollY {'===' if drawn else '>'} 0")
     assert page.get_by_role("button", name="this is my guess").is_enabled() == drawn
 
@@ -277,7 +275,7 @@ def test_a_guess_that_no_longer_fits_is_forgotten(show, kind):
 
 
 def test_a_browser_that_keeps_nothing_is_enough(show):
-    page = show(asking("bars"))
+    page = show(asking("bars"), own=True)
     page.context.add_init_script(
         "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('no', 'SecurityError'); }})"
     )

@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from attention.explorer import bars, choice, curves, diagram, explore, plane
-from conftest import BOOK
 from explorers import drag
 
 SCREEN = {"width": 1920, "height": 1080}
+STAGE = SCREEN | {"reduced_motion": "reduce"}  # a truth that grows is seen elsewhere
 CHAPTERS = ["02-scores", "04-softmax", "05-masking", "08-positions", "09-kernel-regression"]
 
 CUT = """() => {
@@ -40,7 +40,7 @@ SMALLEST = """() => {
 SETTLED = """async () => {  // until a few frames have changed nothing
     for (let [before, same] = ['', 0]; same < 4; ) {
         await new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)));
-        const now = document.body.innerHTML;
+        const now = (document.querySelector('.big') ?? document.body).innerHTML;
         same = now === before ? same + 1 : 0;
         before = now;
     }
@@ -159,46 +159,39 @@ def test_a_handle_follows_the_hand_on_the_large_picture(show):
     assert page.locator("output").inner_text() == "90"
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS)
-def test_a_chapter_opens_as_its_figures_readable_from_afar(browser, chapter):
-    window = browser.new_context(viewport=SCREEN, reduced_motion="reduce")  # a truth that grows is seen elsewhere
-    page = window.new_page()
-    complaints = []
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto((BOOK / "book" / f"{chapter}.html").as_uri() + "?present")
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_a_chapter_opens_as_its_figures_readable_from_afar(chapter, name):
+    visit = chapter(f"book/{name}.html", address="?present", **STAGE)
+    page = visit.page
     page.wait_for_selector(".big")
     count = page.locator("attention-explorer").count()
     for place in range(1, count + 1):
         while page.locator(".big.sheet").count():
             page.keyboard.press("PageDown")
-        name = page.locator(".big").get_attribute("id")
-        assert page.locator(".big .head").inner_text().startswith(f"Figure {int(chapter[:2])}.{place}")
+        own = page.locator(".big").get_attribute("id")
+        assert page.locator(".big .head").inner_text().startswith(f"Figure {int(name[:2])}.{place}")
         wait(page)
-        assert page.evaluate(CUT) == [], name
+        assert page.evaluate(CUT) == [], own
         if page.locator(".big[data-veiled]").count():
             page.keyboard.press("p")
             wait(page)
-            assert page.evaluate(CUT) == [], name
-        assert page.evaluate(SMALLEST) >= 27.5, name
+            assert page.evaluate(CUT) == [], own
+        assert page.evaluate(SMALLEST) >= 27.5, own
         page.keyboard.press("PageDown")
     page.keyboard.press("Escape")
     assert page.locator(".big").count() == 0
-    assert complaints == []
-    window.close()
+    assert visit.complaints == []
 
 
-@pytest.mark.parametrize(("chapter", "name"), [("06-self-attention", "walk"), ("07-multi-head", "pass")])
-def test_a_computation_of_many_matrices_is_readable_from_afar(browser, chapter, name):
-    window = browser.new_context(viewport=SCREEN, reduced_motion="reduce")
-    page = window.new_page()
-    page.goto((BOOK / "book" / f"{chapter}.html").as_uri() + f"?present#{name}")
-    page.wait_for_selector(f"#{name}.big")
+@pytest.mark.parametrize(("name", "own"), [("06-self-attention", "walk"), ("07-multi-head", "pass")])
+def test_a_computation_of_many_matrices_is_readable_from_afar(chapter, name, own):
+    page = chapter(f"book/{name}.html", address=f"?present#{own}", **STAGE).page
+    page.wait_for_selector(f"#{own}.big")
     if page.locator(".big[data-veiled]").count():
         page.keyboard.press("p")
     wait(page)
     assert page.evaluate(CUT) == []
     assert page.evaluate(SMALLEST) >= 24
-    window.close()
 
 
 ARTICLE = """<article class="bd-article"><section><h1>1. A title<a class="headerlink">#</a></h1>

@@ -8,28 +8,15 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from test_functional import DTYPES, assert_near, biased_problems, problems
+from test_modules import LargestTensor
 from torch.nn import functional
 from torch.testing import assert_close
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from attention import padding_mask, scaled_dot_product_attention
 from attention.efficient import Partial, linear_attention, merge, partial, streaming_attention
-from refusals import HERE, mistakes, refuses
+from refusals import HERE, refusals
 
 BLOCKS = st.integers(1, 9)
-
-
-class Largest(TorchDispatchMode):
-    """How many numbers the largest tensor has that anything makes."""
-
-    numbers = 0
-
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        made = function(*args, **(kwargs or {}))
-        for each in made if isinstance(made, tuple | list) else [made]:
-            if isinstance(each, torch.Tensor) and not each._is_view():
-                self.numbers = max(self.numbers, each.numel())
-        return made
 
 
 # Keys in a stream
@@ -76,12 +63,12 @@ def test_heads_of_a_group_share_their_keys_as_pytorch_s_do():
 @pytest.mark.parametrize("is_causal", [False, True])
 def test_nothing_larger_than_a_block_s_scores_is_made_either_way(is_causal):
     tensors = [torch.randn(300, 8, requires_grad=True) for _ in range(3)]
-    with Largest() as most:
+    with LargestTensor() as most:
         streaming_attention(*tensors, is_causal=is_causal, block_size=16).sum().backward()
-    assert most.numbers == 300 * 16
-    with Largest() as most:
+    assert most.elements == 300 * 16
+    with LargestTensor() as most:
         scaled_dot_product_attention(*tensors, is_causal=is_causal).sum().backward()
-    assert most.numbers == 300 * 300
+    assert most.elements == 300 * 300
 
 
 def test_a_poisoned_key_does_not_come_through_a_mask_or_a_bias():
@@ -190,9 +177,10 @@ def test_padding_leaves_no_trace_in_the_state():
     assert not found[1].any()
 
 
-Q, K, V = torch.zeros(3, 4), torch.zeros(5, 4), torch.zeros(5, 2)
+V = torch.zeros(5, 2)
+QKV = {"query": torch.zeros(3, 4), "key": torch.zeros(5, 4), "value": V}
 SHARED = [
-    (TypeError, "query", {"query": Q.int()}),
+    (TypeError, "query", {"query": torch.zeros(3, 4).int()}),
     (ValueError, "query and key", {"key": torch.zeros(5, 3)}),
     (ValueError, "value must have one row for each key", {"value": V[:4]}),
     (TypeError, "is_causal", {"is_causal": "no"}),
@@ -207,11 +195,5 @@ STREAMING = [
 LINEAR = [(ValueError, "causal queries and keys must be as many", {"is_causal": True})]
 
 
-@mistakes(SHARED, STREAMING)
-def test_streaming_refuses(wrong, error, said):
-    refuses(streaming_attention, {"query": Q, "key": K, "value": V} | wrong, error, said)
-
-
-@mistakes(SHARED, LINEAR)
-def test_linear_refuses(wrong, error, said):
-    refuses(linear_attention, {"query": Q, "key": K, "value": V} | wrong, error, said)
+test_streaming_refuses = refusals(streaming_attention, QKV, SHARED, STREAMING)
+test_linear_refuses = refusals(linear_attention, QKV, SHARED, LINEAR)

@@ -51,16 +51,6 @@ def test_a_cache_of_ones_own(tokens):
     assert len(caches[0]) == 9
 
 
-def test_a_sliding_window_in_generation(tokens):
-    """In one block with no other positions a token's continuation depends on the window alone."""
-    model = Transformer(11, 16, 4, 1, positions=None, window=3, embed_std=0.5).double()
-    changed = tokens.clone()
-    changed[:, :6] = (changed[:, :6] + 1) % 11
-    assert_close(model(changed)[:, -1], model(tokens)[:, -1])
-    assert model.generate(changed, 5)[:, 9:].tolist() == model.generate(tokens, 5)[:, 9:].tolist()
-    assert (model(changed)[:, -2] - model(tokens)[:, -2]).abs().max() > 1e-3
-
-
 def test_rotary_positions_with_another_base_and_layout(tokens):
     turn = partial(rotate_heads, base=100.0, layout="interleaved")
     model, plain = make(positions=None, process_heads=turn).double(), make(positions="rotary").double()

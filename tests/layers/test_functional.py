@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional
 from torch.testing import assert_close
 
 from attention import attention_weights, causal_mask, masked_softmax, scaled_dot_product_attention
-from refusals import HERE, mistakes, refuses
+from refusals import HERE, refusals
 
 TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 5e-2}
 DTYPES = list(TOLERANCE)
@@ -192,6 +192,7 @@ def test_masked_softmax_is_its_formula_along_any_dimension(dtype, data, seed, sp
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@settings(max_examples=20)  # of each dtype: the formula is slow
 @given(problem=problems(empty_rows=True))
 def test_attention_is_its_formula_and_a_query_without_keys_gets_zeros_and_sends_zeros_back(dtype, problem):
     tensors, options = problem.tensors(dtype), problem.options
@@ -223,19 +224,6 @@ def test_a_dictionary_lookup_by_hand():
 
 
 # What a mask promises
-
-
-@given(problem=problems(), data=st.data())
-def test_a_future_token_can_not_change_the_past(problem, data):
-    query, key, value, _ = problem
-    now = data.draw(st.integers(0, key.size(-2) - 1))
-    is_now = (torch.arange(key.size(-2)) == now)[:, None]
-    changed = (tensor + is_now for tensor in (key, value))
-    before = scaled_dot_product_attention(query, key, value, is_causal=True)
-    after = scaled_dot_product_attention(query, *changed, is_causal=True)
-    has_changed = (before != after).any(-1)
-    assert not has_changed[..., :now].any()
-    assert has_changed[..., now:].all()
 
 
 @pytest.mark.parametrize("poison", [NAN, INF, -INF])
@@ -447,18 +435,8 @@ WRONG_ANSWERS = [
 ]
 
 
-@mistakes(WRONG_SCORES)
-def test_masked_softmax_says_what_is_wrong(wrong, error, said):
-    refuses(masked_softmax, SCORES | wrong, error, said)
-
-
-@mistakes(WRONG_WEIGHTS)
-def test_attention_weights_says_what_is_wrong(wrong, error, said):
-    refuses(attention_weights, QUERY_KEY | wrong, error, said)
-    with pytest.raises(TypeError, match="positional"):  # what comes after the mask is named
-        attention_weights(*QUERY_KEY.values(), None, True)
-
-
-@mistakes(WRONG_WEIGHTS, WRONG_ANSWERS)
-def test_scaled_dot_product_attention_says_what_is_wrong(wrong, error, said):
-    refuses(scaled_dot_product_attention, QUERY_KEY | VALUE | wrong, error, said)
+test_masked_softmax_says_what_is_wrong = refusals(masked_softmax, SCORES, WRONG_SCORES)
+test_attention_weights_says_what_is_wrong = refusals(attention_weights, QUERY_KEY, WRONG_WEIGHTS)
+test_scaled_dot_product_attention_says_what_is_wrong = refusals(
+    scaled_dot_product_attention, QUERY_KEY | VALUE, WRONG_WEIGHTS, WRONG_ANSWERS
+)

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from attention import NadarayaWatson, nadaraya_watson, scaled_dot_product_attention
-from refusals import mistakes, refuses
+from refusals import refusals, refuses
 
 TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-5, torch.float16: 1e-2, torch.bfloat16: 5e-2}
 SIZES = st.lists(st.integers(1, 7), min_size=5, max_size=6, unique=True)
@@ -96,16 +96,8 @@ def test_the_kernel_by_hand():
     """At 0 the squares are 0, 1 and 9: with σ² = 1 / (2 ln 2) the kernels are 1, ½ and 1/512."""
     sigma = math.sqrt(1 / (2 * math.log(2)))
     expected = (1 * 2 + 1 / 2 * 4 + 1 / 512 * 12) / (1 + 1 / 2 + 1 / 512)
-    assert_close(nadaraya_watson(LINE[:1], LINE, VALUE, bandwidth=sigma), torch.tensor([expected]))
-
-
-def test_one_w_a_key_by_hand():
-    """At 0, with w = (5, √(2 ln 2), √(2 ln 4) / 3), the kernels are 1, ½ and ¼: its key's own w, not its query's."""
-    module = NadarayaWatson(LINE, VALUE, per_key=True)
-    module.w.data = torch.tensor([5.0, math.sqrt(2 * math.log(2)), math.sqrt(2 * math.log(4)) / 3])
-    assert_close(module(LINE[:1]), torch.tensor([(2 + 2 + 3) / 1.75]))
-    module.w.data *= -1
-    assert_close(module(LINE[:1]), torch.tensor([4.0]))
+    for bandwidth in (sigma, torch.tensor([sigma])):
+        assert_close(nadaraya_watson(LINE[:1], LINE, VALUE, bandwidth=bandwidth), torch.tensor([expected]))
 
 
 # Gradients, shapes, dtypes, devices
@@ -150,14 +142,12 @@ SHAPES = {  # of query, key and value, to the answer's
 }
 
 
-@pytest.mark.parametrize("device", ["cpu", "meta", *(["cuda"] if torch.cuda.is_available() else [])])
 @pytest.mark.parametrize(("query", "key", "value", "answer"), SHAPES.values(), ids=SHAPES)
-def test_shapes_on_every_device(query, key, value, answer, device):
-    query, key, value = (torch.randn(shape, device=device) for shape in (query, key, value))
-    mask = torch.ones(1, 7, dtype=torch.bool, device=device)
+def test_shapes(query, key, value, answer):
+    query, key, value = (torch.randn(shape, device="meta") for shape in (query, key, value))
+    mask = torch.ones(1, 7, dtype=torch.bool, device="meta")
     for output in (nadaraya_watson(query, key, value), NadarayaWatson(key, value, per_key=True)(query, mask)):
-        assert output.shape == answer
-        assert output.device.type == device
+        assert (output.shape, output.device.type) == (answer, "meta")
 
 
 # Far from every key
@@ -220,16 +210,10 @@ WRONG_BANDWIDTHS = [
 ]
 
 
-@mistakes(WRONG)
-def test_a_module_says_what_is_wrong(wrong, error, said):
-    given = INPUTS | wrong
-    refuses(lambda query, attn_mask=None, **points: NadarayaWatson(**points)(query, attn_mask), given, error, said)
-
-
-@mistakes(WRONG, WRONG_BANDWIDTHS)
-def test_what_is_wrong_is_said(wrong, error, said):
-    refuses(nadaraya_watson, INPUTS | wrong, error, said)
-    assert_close(nadaraya_watson(**INPUTS, bandwidth=torch.tensor([2.0])), nadaraya_watson(**INPUTS, bandwidth=2.0))
+test_a_module_says_what_is_wrong = refusals(
+    lambda query, attn_mask=None, **points: NadarayaWatson(**points)(query, attn_mask), INPUTS, WRONG
+)
+test_what_is_wrong_is_said = refusals(nadaraya_watson, INPUTS, WRONG, WRONG_BANDWIDTHS)
 
 
 def test_a_module_is_refused_as_soon_as_it_is_made():

@@ -25,7 +25,7 @@ from attention import (
     padding_mask,
     rotate_heads,
 )
-from refusals import mistakes, refuses
+from refusals import mistakes, refusals, refuses
 
 B, T, S, H, E = 2, 7, 5, 3, 12
 VOCABULARY, LENGTH = 11, 16
@@ -581,14 +581,8 @@ MAKING = [
 ]
 
 
-@mistakes(MAKING)
-def test_making_a_transformer_says_what_is_wrong(wrong, error, said):
-    refuses(made, wrong, error, said)
-
-
+test_making_a_transformer_says_what_is_wrong = refusals(made, {}, MAKING)
 TOKENS = torch.ones(1, 2, dtype=torch.long)
-
-
 CACHE = KeyValueCache()
 ASKING = [
     (TypeError, "tokens", {"tokens": torch.ones(1, 2)}),
@@ -619,9 +613,7 @@ def test_asking_a_transformer_says_what_is_wrong(wrong, error, said):
         refuses(ask, {"tokens": TOKENS} | wrong, error, said)
 
 
-@mistakes(WRONG_CACHES)
-def test_caches_of_another_model_are_refused(wrong, error, said):
-    refuses(made(), {"tokens": TOKENS} | wrong, error, said)
+test_caches_of_another_model_are_refused = refusals(made(), {"tokens": TOKENS}, WRONG_CACHES)
 
 
 @pytest.mark.parametrize("positions", ["alibi", None])
@@ -657,7 +649,4 @@ GENERATING = [
 ]
 
 
-@mistakes(GENERATING)
-def test_generating_says_what_is_wrong(wrong, error, said):
-    given = {"tokens": torch.tensor([[1, 2]]), "length": 2}
-    refuses(made().generate, given | wrong, error, said)
+test_generating_says_what_is_wrong = refusals(made().generate, {"tokens": TOKENS, "length": 2}, GENERATING)

@@ -1,7 +1,8 @@
-"""Notebooks train on the device at hand. Two are run on the pretended accelerator here, all of them each week."""
+"""Notebooks train on the device at hand. One is run on the pretended accelerator here, all of them each week."""
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from xml.etree import ElementTree
 import nbformat
 import pytest
 import torch
+from nbformat.v4 import new_code_cell, new_notebook
 
 ROOT = Path(__file__).parents[2]
 BOOK = ROOT / "book"
@@ -32,17 +34,13 @@ def test_a_notebook_that_trains_says_on_which_device(path):
 
 @pytest.fixture(scope="module")
 def failures(tmp_path_factory):
-    """What failed on the pretended accelerator: in two notebooks, and in one of them that trains on the CPU."""
+    """What failed on the pretended accelerator: in a notebook that trains, and in a step that trains on the CPU."""
     if not hasattr(torch.library.Library, "fallback"):
         pytest.skip("this PyTorch cannot pretend")
     folder = tmp_path_factory.mktemp("notebooks")
-    for name in ("06-self-attention", "05-masking"):
-        notebook = nbformat.read(BOOK / f"{name}.ipynb", as_version=4)
-        nbformat.write(notebook, folder / f"{name}.ipynb")
-    for cell in notebook.cells:
-        cell.source = DEVICE.sub('device = "cpu"', cell.source)
-    nbformat.write(notebook, folder / "planted.ipynb")
-
+    shutil.copy(BOOK / "05-masking.ipynb", folder)
+    step = "import torch\ntorch.optim.Adam([torch.zeros(6, 6, requires_grad=True, device='cpu')]).step()"
+    nbformat.write(new_notebook(cells=[new_code_cell(step)]), folder / "planted.ipynb")
     flags = "--nbval --nbval-current-env --rootdir=. -p book.conftest -p no:cacheprovider --junitxml=results.xml"
     paths = os.pathsep.join([str(ROOT), str(ROOT / "src")])
     environment = os.environ | {"ATTENTION_DEVICE": "lazy", "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
@@ -55,7 +53,7 @@ def failures(tmp_path_factory):
 
 
 def test_on_the_accelerator_they_print_the_same(failures):
-    assert failures["06-self-attention.ipynb"] == failures["05-masking.ipynb"] == []
+    assert failures["05-masking.ipynb"] == []
 
 
 def test_training_elsewhere_is_found(failures):
