@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tools.editions import edition
 
@@ -90,3 +91,12 @@ def test_an_address_elsewhere_is_refused(folder, url):
     run = make(folder, "repository", f"URL={url}")
     assert run.returncode == 2
     assert f"make repository URL=https://github.com/owner/name: found '{url}'" in run.stderr
+
+
+def test_what_is_published_was_tested():
+    jobs = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8"))["jobs"]
+    deployments = [job for job in jobs.values() if "actions/deploy-pages" in str(job["steps"])]
+    assert [set(job["needs"]) >= {"test", "book"} for job in deployments] == [True]
+    tests = [path.name for path in (ROOT / ".github/workflows").iterdir() if "deploy-pages" in path.read_text("utf-8")]
+    assert tests == ["test.yml"]
+    assert {"run": ".ci/run"} in jobs["test"]["steps"]
