@@ -169,6 +169,17 @@ def test_greedy_decoding_is_teacher_forcing_on_its_own_output(attention, num_lay
     assert any(end < length for end, length in ends)
 
 
+def test_greedy_decoding_ends_with_the_last_row_or_where_it_is_told():
+    model = translator()
+    lengths = torch.tensor([1, 7])
+    source = torch.randint(3, 13, (2, 7))
+    for bias, steps in ((1e9, 1), (-1e9, 5)):
+        with torch.no_grad():
+            model.decoder.output.bias[EOS] = bias
+        ids, weights = model.translate(source, lengths, max_steps=5)
+        assert (ids.shape, weights.shape) == ((2, steps), (2, steps, 7))
+
+
 # Padding changes nothing
 
 
