@@ -35,7 +35,7 @@ def palette():
 
 def test_every_coloured_symbol_gets_its_variable(palette):
     css = (ROOT / "book" / "_front" / "text.css").read_text(encoding="utf-8").lower()
-    rule = r'span\.(\w+),\s*\[stroke="(#\w{6})" i\] \{\s*--mine: var\(--al-(\w+)\)'
+    rule = r'span\.(\w+),\s*\[stroke="(#\w{6})" i\]\) \{\s*--mine: var\(--al-(\w+)\)'
     found = re.findall(rule, css)
     assert all(word == name for word, _, name in found)
     assert {light: name for _, light, name in found} == {light: name for name, (light, _) in palette.items()}
