@@ -83,6 +83,7 @@ dates, dictionary = (functools.partial(draw, generator=seeded()) for draw in (dr
     ("function", "wrong", "error", "message"),
     [
         (encode, "ab", TypeError, "texts must be a list of texts, found the text 'ab'"),
+        (encode, [], ValueError, "texts must hold at least one text, found none"),
         (encode, ["a", "März 3"], ValueError, "the vocabulary has no 'ä', found in 'März 3'"),
         (decode, torch.ones(1, 2), TypeError, "ids must be a tensor of int32 or int64, found torch.float32"),
         (decode, torch.tensor([3, 4]), ValueError, "ids must have 2 dimensions and at least one id, found (2,)"),
@@ -92,6 +93,7 @@ dates, dictionary = (functools.partial(draw, generator=seeded()) for draw in (dr
         (dates, -1, ValueError, "number must be at least 0, found -1"),
         (dates, 36526, ValueError, "number must be at most 36525, the days from 1969-01-01 to 2068-12-31, found 36526"),
         (dictionary, 0, ValueError, "size must be at least 1, found 0"),
+        (dictionary, 27, ValueError, "size must be at most 26, one entry a letter, found 27"),
     ],
 )
 def test_what_is_wrong_is_said(function, wrong, error, message):

@@ -84,6 +84,12 @@ def test_what_is_no_reaction_is_said(tokenizer, line, said):
         tokenizer.encode(line)
 
 
+def test_too_long_a_reaction_is_said(tokenizer):
+    assert len(tokenizer.encode("C" * 508 + ">>C")) == 512
+    with pytest.raises(ValueError, match=r"at most 512 tokens .* found 513"):
+        tokenizer.encode("C" * 509 + ">>C")
+
+
 @pytest.mark.parametrize(
     ("line", "count"), [("C%10CC%10>>C", 3), ("C1CC1>>C1CC1", 6), ("CC(C)(C)C.C>>C~C", 4), (THIOETHER, 29)]
 )

@@ -138,7 +138,7 @@ def test_a_step_reads_four_tensors_back_from_an_accelerator():
 )
 def test_training_says_what_is_wrong_before_it_starts(error, message, wrong):
     arguments = {"model": translator(), "source": SOURCE, "lengths": LENGTHS, "target": TARGET, "generator": seeded()}
-    refuses(lambda **given: next(train(**given)), arguments | OPTIONS | wrong, error, message)
+    refuses(train, arguments | OPTIONS | wrong, error, message)
 
 
 def test_counting_says_what_is_wrong():

@@ -81,12 +81,14 @@ def draw_dictionary(size: int, *, generator: Generator) -> tuple[str, str]:
 
     Raises:
         TypeError: ``size`` is not an integer.
-        ValueError: ``size`` is less than 1.
+        ValueError: ``size`` is not between 1 and 26.
 
     >>> draw_dictionary(4, generator=torch.Generator().manual_seed(0))
     ('d0 b9 a4 c3', '4930')
     """
     check_count("size", size, least=1)
+    if size > len(LETTERS):
+        raise ValueError(f"size must be at most {len(LETTERS)}, one entry a letter, found {size}")
     digits = torch.randint(10, (size,), generator=generator, device=generator.device).tolist()
     order = torch.randperm(size, generator=generator, device=generator.device).tolist()
     text = " ".join(f"{LETTERS[i]}{digits[i]}" for i in order)
@@ -126,10 +128,12 @@ class Vocabulary:
 
         Raises:
             TypeError: ``texts`` is a single text instead of a list.
-            ValueError: a character has no id.
+            ValueError: there is no text, or a character has no id.
         """
         if isinstance(texts, str):
             raise TypeError(f"texts must be a list of texts, found the text {texts!r}")
+        if not texts:
+            raise ValueError("texts must hold at least one text, found none")
         for text in texts:
             if unknown := set(text) - self._ids.keys():
                 raise ValueError(f"the vocabulary has no {min(unknown)!r}, found in {text!r}")

@@ -155,11 +155,13 @@ class ReactionTokenizer:
             ids (L,), with those of ``[CLS]`` and ``[SEP]`` around them.
 
         Raises:
-            ValueError: as :func:`tokenize`, or a token is not in the vocabulary.
+            ValueError: as :func:`tokenize`; a token is not in the vocabulary, or there are more than 512.
         """
         tokens = [CLS, *(tokenize(reaction) if isinstance(reaction, str) else reaction), SEP]
         if unknown := set(tokens) - self.numbers.keys():
             raise ValueError(f"the model knows no token {min(unknown)!r}: it is not in its vocabulary")
+        if len(tokens) > LONGEST:
+            raise ValueError(f"a reaction must have at most {LONGEST} tokens with [CLS] and [SEP], found {len(tokens)}")
         return torch.tensor([self.numbers[token] for token in tokens])
 
 

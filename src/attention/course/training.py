@@ -46,7 +46,7 @@ def train(
 
     Raises:
         TypeError, ValueError: a count, the rate or a length is no number of its range, or there is not one target and
-            one length for each source; before the first step.
+            one length for each source; said at once, before the first step.
 
     Source: Kingma and Ba (2015) for Adam; Smith and Topin (2019) for the cycle.
     """
@@ -58,18 +58,22 @@ def train(
     optimizer = torch.optim.Adam(model.parameters())
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, learning_rate, total_steps=steps)
     batches = torch.randint(len(source), (steps, batch_size), generator=generator, device=generator.device).cpu()
-    for rows in batches:  # (B,)
-        longest = lengths[rows].max()  # columns that are padding in the whole batch would only take time
-        rows_there = rows.to(source.device)
-        batch_source, batch_target = source[rows_there, :longest], target[rows_there]  # (B, longest), (B, L)
-        model.train()
-        logits, _ = model(batch_source, batch_target, lengths[rows])  # (B, L, V)
-        loss = cross_entropy(logits.flatten(0, 1), batch_target.flatten(), ignore_index=PAD)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        schedule.step()
-        yield loss.item()
+
+    def take_steps() -> Iterator[float]:
+        for rows in batches:  # (B,)
+            longest = lengths[rows].max()  # columns that are padding in the whole batch would only take time
+            rows_there = rows.to(source.device)
+            batch_source, batch_target = source[rows_there, :longest], target[rows_there]  # (B, longest), (B, L)
+            model.train()
+            logits, _ = model(batch_source, batch_target, lengths[rows])  # (B, L, V)
+            loss = cross_entropy(logits.flatten(0, 1), batch_target.flatten(), ignore_index=PAD)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            schedule.step()
+            yield loss.item()
+
+    return take_steps()
 
 
 def exact_matches(model: Translator, source: Tensor, lengths: Tensor, target: Tensor) -> Tensor:
