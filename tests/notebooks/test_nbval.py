@@ -1,4 +1,4 @@
-"""Recording notebooks and checking them with nbval, on a small book of which every other cell has gone stale."""
+"""Recording notebooks and checking them with nbval, on a small book of which some cells have gone stale."""
 
 import os
 import shutil

@@ -89,7 +89,8 @@ class CodeBelow(SphinxPostTransform):
 
     def run(self, **_) -> None:
         for cell in self.document.findall(nodes.container):
-            if cell.get("nb_element") != "cell_code" or "<attention-explorer" not in _html(cell):
+            drawn = "".join(raw.astext() for raw in cell.findall(nodes.raw))
+            if cell.get("nb_element") != "cell_code" or "<attention-explorer" not in drawn:
                 continue
             cell["classes"].append("with-figure")
             if isinstance(cell[0], HideCodeCellNode):
@@ -137,10 +138,6 @@ class FiguresBeside(SphinxTransform):
             texts = [[nodes.container("", *text, classes=["said"])] if text else [] for text in (before, behind)]
             group = nodes.container("", *texts[0], figure, *texts[1], classes=["beside"])
             section[at - len(before) : at + len(behind) + 1] = [group]
-
-
-def _html(figure: nodes.Element) -> str:
-    return "".join(raw.astext() for raw in figure.findall(nodes.raw))
 
 
 def _is_text(node: nodes.Node) -> bool:
