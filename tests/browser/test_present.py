@@ -7,7 +7,7 @@ from attention.explorer import bars, choice, curves, diagram, explore, plane
 from explorers import drag
 
 SCREEN = {"width": 1920, "height": 1080}
-STAGE = SCREEN | {"reduced_motion": "reduce"}  # a truth that grows is seen elsewhere
+STAGE = SCREEN | {"reduced_motion": "reduce"}  # so that nothing is still under way
 CHAPTERS = ["02-scores", "04-softmax", "05-masking", "08-positions", "09-kernel-regression"]
 
 CUT = """() => {

@@ -81,7 +81,7 @@ def copy(seed: int, device: torch.device, steps: int | None) -> dict:
         return is_right[induction.copied(tokens, period)].double().mean().item()
 
     silent = [induction.silence([head], LENGTH - 1) for head in range(induction.HEADS)]
-    one_back = induction.measure(model, tokens, period)["one_back"]
+    one_back = induction.one_back(model.attention_maps(tokens)[0], period)
     steered = induction.pin([one_back.index(max(one_back))], 2, LENGTH - 1)
     without = [[share(block, mask) for mask in silent] for block in range(2)]
     return {"losses": losses, "without": without, "two_ahead": share(0, steered, ahead=2), "one_back": one_back}

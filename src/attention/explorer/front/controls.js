@@ -39,7 +39,7 @@ function rangeControl(spec, { moved }) {
   return { element, show, ...player };
 }
 
-/** A slider plays itself to its end, and begins anew there. @param {string} label @param {number} last its last state @param {{index: () => number, moved: any}} slider */
+/** A slider plays itself to its end, and begins anew there. */
 function makePlayer(label, last, { index, moved }) {
   const said = { class: "play", "aria-label": `Play ${label}`, "aria-pressed": "false" };
   const button = makeButton(said, () => (timer === null ? start() : stop()));

@@ -5,19 +5,17 @@
 function makeReader(data, counts, at) {
   const { fields } = data;
   const readers = Object.fromEntries(Object.entries(fields).map(([name, packed]) => [name, reader(packed, counts)]));
-  /** All fields, those with a number in a list: `line_0` is the first of `line`. @param {(read: any) => any} read */
-  const gather = (read) => {
-    const found = {};
-    for (const [name, each] of Object.entries(readers)) {
-      const [number] = name.match(/\d+/) ?? [];
-      if (number === undefined) found[name] = read(each);
-      else (found[name.replace(/_?\d+_?/, "")] ??= [])[number] = read(each);
-    }
-    return found;
-  };
   return {
-    /** All that the panel has in a state, and the state itself. */
-    whole: (state) => ({ ...gather((read) => read(state)), state }),
+    /** All that the panel has in a state, and the state; fields with a number in a list: `line_0` is `line`'s first. */
+    whole(state) {
+      const found = { state };
+      for (const [name, read] of Object.entries(readers)) {
+        const [number] = name.match(/\d+/) ?? [];
+        if (number === undefined) found[name] = read(state);
+        else (found[name.replace(/_?\d+_?/, "")] ??= [])[number] = read(state);
+      }
+      return found;
+    },
     first: (name) => readers[name]?.(at),
     shape: (name) => fields[name].shape,
     moves: (name) => fields[name].over.length, // whether a control changes it

@@ -3,8 +3,8 @@
 // wherever another panel names the same axis.
 
 /**
- * Follow a pointer over an element. A mouse reads while it is there; a finger reads where it taps, and what it read stays
- * until the next tap elsewhere. While a part is dragged (grab.js), or a question hides it, nothing is.
+ * Follow a pointer over an element. A mouse reads while it is there; a finger reads where it taps, and what it read
+ * stays until the next tap elsewhere. While a part is dragged (grab.js), or a question hides it, nothing is.
  * @param {Element} element
  * @param {(target: Element, event: PointerEvent) => boolean} read what lies there; false where nothing does
  * @param {() => void} forget

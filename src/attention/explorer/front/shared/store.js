@@ -11,7 +11,7 @@ function makeStore(controls, given, save) {
   const at = controls.map((spec) => spec.initial);
   const state = { ...beginning, ...given };
   const live = save !== null;
-  const store = { controls, beginning, state, at, live, set, subscribe, offer, axis, text, written, named };
+  const store = { controls, beginning, state, at, live, set, subscribe, offer, axis, written, named };
 
   function place() {
     store.controls.forEach((spec, i) => {
@@ -42,15 +42,10 @@ function makeStore(controls, given, save) {
     return store.controls.findIndex((spec) => spec.name === name);
   }
 
-  /** What a control stands at, in words. @param {number} i its number */
-  function text(i, places = at) {
-    const { kind, name, labels } = store.controls[i];
-    return kind === "text" ? state[name] : labels[places[i]];
-  }
-
-  /** A state in words. */
-  function written(places = at) {
-    return store.controls.map(({ label }, i) => `${label} = ${labelled(String(text(i, places)))}`).join(", ");
+  /** A state in words. @param {number[]} places */
+  function written(places) {
+    const text = ({ kind, name, labels }, i) => String(kind === "text" ? state[name] : labels[places[i]]);
+    return store.controls.map((spec, i) => `${spec.label} = ${labelled(text(spec, i))}`).join(", ");
   }
 
   /** The states that a link names by their labels, or by themselves. @param {Object<string, string>} labels */

@@ -100,7 +100,7 @@ function curves(read, hand) {
     const { x, line, points_x, points_y } = now;
     lines.forEach((path, i) => set(path, { d: trace(x, line[i], px, py) }));
     knots.forEach((path, i) => set(path, { d: dots(x, line[i], px, py) }));
-    ghosts.forEach((path, i) => set(path, { d: compared ? trace(now.x, compared[i], px, py) : "" }));
+    ghosts.forEach((path, i) => set(path, { d: compared ? trace(x, compared[i], px, py) : "" }));
     clouds.forEach((path, i) => set(path, { d: dots(points_x[i], points_y[i], px, py) }));
     tags.forEach((tag, i) => placeTag(tag, points_x[i], points_y[i][0]));
     if (isDirect) placeEnds();

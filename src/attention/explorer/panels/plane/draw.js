@@ -1,6 +1,6 @@
 // ------------------------------------------------------------------------------------------------ plane
-// Arrows and points with equal axes, so that an angle looks as large as it is; behind them areas and lines. A handle sets
-// controls: an arrow's tip, or a point, is taken by hand (grab.js).
+// Arrows and points with equal axes, so that an angle looks as large as it is; behind them areas and lines. A handle
+// sets controls: an arrow's tip, or a point, is taken by hand (grab.js).
 
 function plane(read, hand) {
   const [names, pointNames] = [read.first("names"), read.first("point_names")];
@@ -136,7 +136,7 @@ function plane(read, hand) {
   /** Put each name beside its place, where it lies on no arrow and on no other name. */
   function placeTags() {
     const tips = names.map((name) => spotOf(name, now));
-    const clouds = (now.points ?? []).map((points) =>
+    const clouds = now.points.map((points) =>
       times(points.length / 2, (i) => [plot.px(points[2 * i]), plot.py(points[2 * i + 1])]),
     );
     const origin = [plot.px(0), plot.py(0)];
