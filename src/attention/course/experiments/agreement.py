@@ -33,7 +33,7 @@ BATCH, RATE, WARM_UP, STEPS, EARLY = 32, 0.003, 50, 600, 150
 SENTENCES, TESTED, WRITTEN = 20_000, 400, 200  # in the text; of either kind in the test; by the model
 WITHOUT = ("nothing", "norms", "feed-forward", "second block", "residual", "attention")
 RUNS = [{"without": without, "seed": seed} for without in WITHOUT for seed in range(10)]
-AFTER = ". the cats sleep . the dog near the cats that the children see"  # here a head's looks are kept
+AFTER = ". the cats sleep . the dog near the cats behind the children"  # here a head's looks are kept
 
 
 def pick(words: str, random: Random) -> str:
@@ -118,13 +118,17 @@ def kinds(pairs: tuple[list, list]) -> list[tuple[Tensor, Tensor, Tensor]]:
 
 
 @cache
-def questions(count: int = TESTED) -> list[tuple[Tensor, Tensor, Tensor]]:
-    """Beginnings of sentences up to the verb, as :func:`kinds`: the last noun has the subject's number, and another."""
-    random, same, other = Random(99), [], []
+def questions(count: int = TESTED, last: str = "noun") -> list[tuple[Tensor, Tensor, Tensor]]:
+    """Beginnings of sentences up to the verb, as :func:`kinds`: the last noun has the subject's number, and another.
+
+    Each ends in a noun, or, with ``last="verb"``, in a verb that has its own subject: *the dog that the cats see*.
+    """
+    random, nouns, same, other = Random(99), " ".join(NOUNS).split(), [], []
     while min(len(same), len(other)) < count:
         subject, _, number = sentence(random)
-        last = [word for word in subject if word in " ".join(NOUNS).split()][-1]
-        (same if last in NOUNS[number].split() else other).append(([".", *subject], number))
+        if (subject[-1] in nouns) == (last == "noun"):
+            nearest = [word for word in subject if word in nouns][-1]
+            (same if nearest in NOUNS[number].split() else other).append(([".", *subject], number))
     return kinds((same[:count], other[:count]))
 
 
@@ -232,12 +236,12 @@ def examine(settings: dict, device: torch.device, steps: int | None = None) -> d
     """One of ``RUNS``.
 
     Returns:
-        the first three ``losses``, and at the end ``right`` (:func:`right`) and the share of written sentences that are
-        ``grammatical``. Of the whole model also ``right`` at step 150, as ``early``; without each head, by block, as
-        ``heads``; where :func:`fronted` is asked, as ``fronted``; and ``looks`` (blocks, heads, L), where each head
-        looks at the end of ``AFTER``.
+        the first three ``losses``, and at the end ``right`` (:func:`right`: of both kinds of :func:`questions`, and of
+        the second that ends in a verb) and the share of written sentences that are ``grammatical``. Of the whole model
+        also ``right`` at step 150, as ``early``; without each head, by block, as ``heads``; where :func:`fronted` is
+        asked, as ``fronted``; and ``looks`` (blocks, heads, L), where each head looks at the end of ``AFTER``.
     """
-    early, asked = [], questions()
+    early, asked = [], [*questions(), questions(last="verb")[1]]
     model, read, losses = learn(
         **settings, device=device, steps=steps or STEPS, look=lambda read: early.extend(right(read, device, asked))
     )
