@@ -339,6 +339,16 @@ def test_paper_shows_the_state_in_words_and_the_colours(show):
     assert page.locator(".bar").first.evaluate("b => getComputedStyle(b).printColorAdjust") == "exact"
 
 
+def test_a_thumb_that_scrolls_over_a_slider_moves_nothing(show):
+    page = show(turning(), "<div style='height: 1500px'></div>", width=390, has_touch=True, is_mobile=True)
+    slider = page.locator("input[type=range]").first
+    stood, box = slider.input_value(), slider.bounding_box()
+    x, y = box["x"] + box["width"] / 10, box["y"] + box["height"] / 2
+    swipe(page, (x, y), (x, y - 80))
+    page.wait_for_function("scrollY > 0")
+    assert slider.input_value() == stood
+
+
 def test_a_finger_keeps_what_it_drags_and_the_page_stays(show):
     def tip(x, y):
         return plane({"v": (x, y)}, limits=(-4, 4), handle=("v", ("x", "y")))

@@ -231,6 +231,9 @@ def test_the_state_before_stays_in_sight_beside_the_answer(show):
     assert page.locator(".token small").all_inner_texts() == ["0.72 → 0.27", "0.27 → 0.57", "0.01 → 0.16"]
     page.get_by_role("button", name="ask me again").click()
     assert page.locator("[data-pinned]").count() == 0
+    page.get_by_role("button", name="just show me").click()
+    assert page.locator(".panels").bounding_box()["y"] == pytest.approx(top, abs=8)
+    page.get_by_role("button", name="ask me again").click()
     page.get_by_role("button", name="chair").click()
     page.get_by_role("button", name="reset").click()
     assert page.locator(".token small").all_inner_texts() == ["0.47", "0.47", "0.06"]

@@ -36,6 +36,9 @@ function rangeControl(spec, { moved }) {
     player.stop();
     moved(index());
   });
+  let before = 0; // where it stands when a finger comes, and again if that finger goes on to scroll
+  listen(input, "pointerdown", () => (before = index()));
+  listen(input, "pointercancel", () => moved(before));
   return { element, show, ...player };
 }
 

@@ -88,7 +88,7 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
   function answer(given) {
     guess = given;
     before = null;
-    if (guess !== null) setStyle(element, "min-height", `${rectOf(element).height}px`); // nor does a short verdict
+    setStyle(element, "min-height", `${rectOf(element).height}px`); // nor does a short verdict
     store.set(spec.state);
     if (guess !== null) memory.keep(guess);
     stand(guess === null ? "shown" : "guessed");
@@ -140,7 +140,9 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
   // A hand on what is locked is told why: the question flashes.
   listen(el, "click", ({ target }) => {
     const isFree = !el.contains(target) || target.closest(".prediction, .tools, .sketch, .commit");
-    if (standing === "asked" && !isFree) flash(question);
+    if (standing !== "asked" || isFree) return;
+    question.scrollIntoView({ block: "nearest", behavior: "instant" });
+    flash(question);
   });
 
   return {

@@ -5,7 +5,7 @@
 const NAME_SIZE = 13;
 const LINE_HEIGHT = 15;
 const DASHES = ["none", "8 4", "2 3", "9 3 2 3", "14 5"];
-const LEAST_NAMED = 300; // pixels of a plot whose lines have their names at their ends
+const LEAST_NAMED = 380; // pixels of a plot whose lines have their names at their ends
 const FEW = 8; // places that are marked, each with its number below: a line between them was not measured
 
 function curves(read, hand) {
@@ -80,7 +80,7 @@ function curves(read, hand) {
   }
 
   function draw() {
-    const usual = (wide) => Math.round(read.small ? clamp(wide * 0.7, 90, 150) : clamp(wide * 0.5, 180, 280));
+    const usual = (wide) => Math.round(read.small ? clamp(wide * 0.7, 90, 150) : clamp(wide * 0.5, 220, 280));
     const [width, height] = hand.room(stage, usual);
     const isDirect = read.first("direct") && !read.small && width >= LEAST_NAMED && widestName < 0.28 * width;
     const beside = grips.length ? 16 : 8; // lines' names stand as far off as a grip is wide
