@@ -88,7 +88,7 @@ FAINTER = """() => [...document.querySelectorAll('th, caption, figcaption, .fram
 }).map((part) => part.textContent)"""
 DRAWN = ".number, td > span, .token small, path.line, .moment *"
 SEEN = f"""() => [...document.querySelectorAll('{DRAWN}')].filter((part) =>
-    !part.matches('.bar, .legend *') && getComputedStyle(part).visibility === 'visible').length"""
+    !part.matches('.bar, .given, .legend *') && getComputedStyle(part).visibility === 'visible').length"""
 FILLED = """() => [...document.querySelectorAll('.heatmap td, .word')].filter((part) => part.dataset.value
     && part.style.backgroundColor && getComputedStyle(part).backgroundColor === part.style.backgroundColor).length"""
 
@@ -99,8 +99,12 @@ def test_only_data_is_hidden_and_the_controls_wait(show, kind):
     fainter = ["At 4.0"] if kind == "a map" else []  # a caption that changes may tell
     assert page.evaluate(FAINTER) == fainter
     assert page.evaluate(SEEN) == page.evaluate(FILLED) == 0
+    assert page.locator(".given:visible").count() == (kind == "sketch"), "the line that nobody asks about"
     assert page.locator(".controls").evaluate("box => box.inert")
     assert state(page) == "4.0"
+    page.emulate_media(media="print")
+    assert not page.locator(".verdict").is_visible(), "paper tells of no guess that nobody made"
+    page.emulate_media(media="screen")
     page.mouse.click(*(page.locator(".controls").bounding_box()[side] + 20 for side in "xy"))
     assert page.locator(".question.flash").count() == 1, "a hand on what is locked is shown the question"
     page.get_by_role("button", name="just show me").click()

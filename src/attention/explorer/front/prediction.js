@@ -118,10 +118,11 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
     });
   }
 
-  /** A caption may tell that a control changes, or that has an option in it, or the answer's number. */
+  /** A caption may tell that a control changes, unless the state is given; or an option's, or the answer's. */
   function tells(panel, caption) {
     const words = spec.options ?? spec.said.match(/\d+\.\d+/g) ?? [];
-    return panel.matches('[data-varies~="caption"]') || words.some((word) => caption?.textContent.includes(word));
+    const isMoved = !spec.before && panel.matches('[data-varies~="caption"]');
+    return isMoved || words.some((word) => caption?.textContent.includes(word));
   }
 
   /** The guess belongs to the state that was asked about, and is seen there alone. */
