@@ -97,6 +97,8 @@ def chapter_8(names):
     interleaved = names["sinusoidal_positions"](7, 10).unflatten(1, (2, 5)).mT.flatten(1)
     assert_close(interleaved, sinusoidal_positions(7, 10))
     assert_close(names["rotate"](x), rotate(x))
+    far = x.bfloat16()  # which cannot tell these positions apart
+    assert_close(names["rotate"](far, start=300), rotate(far, torch.arange(300, 307)))
 
 
 def chapter_9(names):
