@@ -162,7 +162,8 @@ function onKey(event) {
   const move = shown.step ?? go;
   const [before, after] = [() => go(-1), () => go(1)];
   const steps = { ArrowLeft: () => move(-1), ArrowRight: () => move(1), Escape: end, p: shown.turn };
-  const act = { ...steps, PageUp: before, ArrowUp: before, PageDown: after, ArrowDown: after, " ": after }[key];
+  steps[" "] = event.shiftKey ? before : after;
+  const act = { ...steps, PageUp: before, ArrowUp: before, PageDown: after, ArrowDown: after }[key];
   if (!act || isTaken || isControl) return;
   event.preventDefault();
   event.stopImmediatePropagation();
