@@ -2,7 +2,7 @@
 // Boxes for tensors, with their shapes; arrows for operations. Python says in which row and column a box stands.
 
 // Where the wide one does not fit, the tight one stands.
-const WIDE = { label: 15, shape: 14, padding: 10, gapX: 26, gapY: 40, around: 18, wraps: false };
+const WIDE = { label: 15, shape: 14, padding: 10, gapX: 26, gapY: 28, around: 18, wraps: false };
 const TIGHT = { label: 13, shape: 13, padding: 3, gapX: 6, gapY: 36, around: 8, wraps: true };
 const LEAST_SCALE = 0.95; // a smaller picture scrolls
 const LINE = 15; // pixels from line to line in a box
