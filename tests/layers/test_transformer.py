@@ -624,7 +624,9 @@ def test_positions_are_for_what_reads_them(positions):
 @all_positions
 def test_a_limit_is_kept_and_the_last_token_written_is_not_read(positions):
     model, tokens = small_model(positions), ids(B, 3)
-    refuses(model, {"tokens": ids(1, LENGTH + 1)}, ValueError, f"tokens must have at most max_length={LENGTH}")
+    for places in ({}, {"positions": torch.arange(LENGTH + 1)} if positions in ("learned", "rotary") else {}):
+        wrong = {"tokens": ids(1, LENGTH + 1)} | places
+        refuses(model, wrong, ValueError, f"tokens must have at most max_length={LENGTH}")
     longest = model.generate(tokens, LENGTH - 2)
     assert_close(longest[:, 3:], model(longest[:, :LENGTH])[:, 2:].argmax(dim=-1))
     for start, length in ((tokens, LENGTH - 1), (longest, 1)):
