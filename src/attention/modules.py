@@ -5,6 +5,7 @@ Dimensions: B batch, H heads, L queries, S keys, E width, D = E / H width of a h
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -162,13 +163,19 @@ class MultiHeadAttention(nn.Module):
             q, k = self._process(q, k, places, key_places)
         if cache is not None:
             k, v = cache.update(k, v)
-        if self.num_key_value_heads < H:
+        is_shared = self.num_key_value_heads < H
+        as_rows = is_shared and L == 1 and self.kernel is None and not in_kernel
+        if as_rows:  # of one token the queries that share a key stand as rows before it, so that no key is copied
+            q, mask, attn_bias = (_rows_of_groups(each, self.num_key_value_heads) for each in (q, mask, attn_bias))
+        elif is_shared:
             k, v = (each.repeat_interleave(H // each.size(1), dim=1) for each in (k, v))  # (B, H, S, D)
         if self.kernel is not None:
             heads, weights = self._attend(q, k, v, mask, attn_bias, need_weights)
         else:
             kernel = plain_attention if need_weights else fused_attention
             heads, weights = kernel(q, k, v, mask, attn_bias, self.dropout if self.training else 0.0, in_kernel)
+        if as_rows:
+            heads, weights = (None if each is None else each.flatten(1, 2).unsqueeze(2) for each in (heads, weights))
         output = self.out_proj(heads.transpose(1, 2).flatten(2))  # (B, L, E)
         return output, weights if need_weights else None
 
@@ -228,31 +235,17 @@ class MultiHeadAttention(nn.Module):
         return with_keys(of_heads(attn_mask, weights_shape), key_mask, weights_shape)
 
     def _process(self, q: Tensor, k: Tensor, places: Tensor, key_places: Tensor) -> tuple[Tensor, Tensor]:
-        """Have ``process_heads`` change queries and keys, and raise if it exchanges rows and heads.
-
-        Where there are as many of both, their shapes can't tell: there it is asked for a row alone, too.
-        """
-        if not torch.compiler.is_compiling() and (q.size(1) == q.size(2) > 1 or k.size(1) == k.size(2) > 1):
-            self._process(q[:, :, :1], k[:, :, :1], places[..., :1], key_places[..., :1])
-        new_q, new_k = self.process_heads(q, k, places, key_places)
-        if new_q.shape[:-1] != q.shape[:-1] or new_k.shape[:-1] != k.shape[:-1]:
-            found = f"{shapes(query=new_q, key=new_k)} from {shapes(query=q, key=k)}"
-            raise ValueError(f"process_heads must keep (B, H, L, …) and (B, its heads, S, …), found {found}")
-        return new_q, new_k
+        first = None
+        if _are_as_many(q) or _are_as_many(k):
+            first = q[:, :, :1], k[:, :, :1], places[..., :1], key_places[..., :1]
+        return _ask(self.process_heads, (q, k, places, key_places), first, _check_processed)
 
     def _attend(self, q, k, v, mask, bias, need_weights: bool) -> tuple[Tensor, Tensor | None]:
-        """Have ``attend`` find the answers, and raise as :meth:`_process` does."""
-        if not torch.compiler.is_compiling() and q.size(1) == q.size(2) > 1:
-            one = [None if each is None else torch.atleast_2d(each)[..., :1, :] for each in (q, mask, bias)]
-            self._attend(one[0], k, v, *one[1:], need_weights)
-        heads, weights = self.kernel(q, k, v, mask, bias)
-        if heads.shape != (*q.shape[:-1], v.size(-1)):
-            wanted = (*q.shape[:-1], v.size(-1))
-            raise ValueError(f"attend must return (B, H, L, D), here {wanted}, found {tuple(heads.shape)}")
-        if need_weights and (weights is None or weights.shape != (*q.shape[:-1], k.size(-2))):
-            found = None if weights is None else tuple(weights.shape)
-            raise ValueError(f"attend must return weights (B, H, L, S) where they are needed, found {found}")
-        return heads, weights
+        first = None
+        if _are_as_many(q):
+            hiding = [None if each is None else torch.atleast_2d(each)[..., :1, :1] for each in (mask, bias)]
+            first = *(each[:, :, :1] for each in (q, k, v)), *hiding
+        return _ask(self.kernel, (q, k, v, mask, bias), first, partial(_check_attended, need_weights))
 
     def _positions(self, name: str, positions: Tensor | None, tokens: Tensor, kept: int) -> Tensor | None:
         """What ``process_heads`` is told: positions (L,), or (B, L) → (B, 1, L), and those after the kept if none."""
@@ -332,6 +325,52 @@ class AdditiveAttention(nn.Module):
         check_mask("attn_mask", attn_mask, scores.shape)
         weights = masked_softmax(scores, with_keys(attn_mask, key_mask, scores.shape))
         return nn.functional.dropout(weights, self.dropout, self.training) @ value, weights
+
+
+def _rows_of_groups(tensor: Tensor | None, groups: int) -> Tensor | None:
+    """(…, H, 1, n) → (…, groups, H / groups, n); the same for what is one for all heads."""
+    if tensor is None or tensor.dim() < 3 or tensor.size(-3) == 1:
+        return tensor
+    return tensor.squeeze(-2).unflatten(-2, (groups, -1))
+
+
+def _are_as_many(x: Tensor) -> bool:
+    return not torch.compiler.is_compiling() and x.size(1) == x.size(2) > 1
+
+
+def _ask(function: Callable, inputs: tuple, first: tuple | None, check: Callable) -> tuple:
+    """What a function that was given to the layer answers; the check finds whether it exchanges rows and heads.
+
+    Where there are as many of both, their shapes can't tell: there it is asked for the first row alone, too. If it
+    does not answer that, as it may need more keys than one, nothing is known.
+    """
+    if first is not None:
+        try:
+            found = function(*first)
+        except Exception:
+            found = None
+        if found is not None:
+            check(found, *first)
+    found = function(*inputs)
+    check(found, *inputs)
+    return found
+
+
+def _check_processed(found: tuple, q: Tensor, k: Tensor, *positions: Tensor) -> None:
+    new_q, new_k = found
+    if new_q.shape[:-1] != q.shape[:-1] or new_k.shape[:-1] != k.shape[:-1]:
+        found = f"{shapes(query=new_q, key=new_k)} from {shapes(query=q, key=k)}"
+        raise ValueError(f"process_heads must keep (B, H, L, …) and (B, its heads, S, …), found {found}")
+
+
+def _check_attended(need_weights: bool, found: tuple, q: Tensor, k: Tensor, v: Tensor, *hiding: Tensor | None) -> None:
+    heads, weights = found
+    wanted = *q.shape[:-1], v.size(-1)
+    if heads.shape != wanted:
+        raise ValueError(f"attend must return (B, H, L, D), here {wanted}, found {tuple(heads.shape)}")
+    if need_weights and (weights is None or weights.shape != (*q.shape[:-1], k.size(-2))):
+        found = None if weights is None else tuple(weights.shape)
+        raise ValueError(f"attend must return weights (B, H, L, S) where they are needed, found {found}")
 
 
 def _check_torch(module: nn.MultiheadAttention) -> None:
