@@ -50,8 +50,7 @@ class KeyValueCache:
             all keys and values so far, (B, H, S, D), the new ones last.
 
         Raises:
-            ValueError: there is not one value for each key, or the new ones are of another batch, other heads, another
-                dtype or device than those that are kept.
+            ValueError: not one value for each key, or another batch, heads, width, dtype or device than is kept.
         """
         if key.shape[:-1] != value.shape[:-1]:
             raise ValueError(f"value must have one row for each key, found {shapes(key=key, value=value)}")

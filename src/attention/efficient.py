@@ -17,12 +17,7 @@ from attention.masks import check_bias, check_mask, with_keys
 
 
 class Partial(NamedTuple):
-    """What some of the keys answer: enough to go on with others.
-
-    >>> one = Partial(torch.tensor([2.0]), torch.tensor([1.0]), torch.tensor([[10.0]]))
-    >>> one.answer()
-    tensor([[10.]])
-    """
+    """What some of the keys answer: enough to go on with others."""
 
     largest: Tensor  # (…, L), the largest score; −∞ where no key is seen
     total: Tensor  # (…, L), Σ exp(score − largest)
@@ -88,9 +83,8 @@ def streaming_attention(
 ) -> Tensor:
     """:func:`attention.scaled_dot_product_attention`, with the keys read in blocks, one after the other.
 
-    It computes the same numbers of operations, and never holds more than one block's scores, (…, L, block): what it
-    needs grows with L, where the L × S matrix grows with its square. The gradients are computed likewise, with each
-    block's weights computed anew from the queries, the keys, and one number a query that was kept.
+    It never holds more than one block's scores, (…, L, block): what it needs grows with L, the L × S matrix with its
+    square. For the gradients each block's weights are computed anew, from one number a query that was kept.
 
     Args:
         query: (…, L, D).

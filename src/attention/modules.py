@@ -5,7 +5,6 @@ Dimensions: B batch, H heads, L queries, S keys, E width, D = E / H width of a h
 
 import math
 from collections.abc import Callable
-from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -36,7 +35,8 @@ class MultiHeadAttention(nn.Module):
             it, and as many heads of queries as that share each (grouped-query attention; with 1, multi-query).
         process_heads: a function that changes queries and keys before they meet, called as
             ``process_heads(query, key, query_positions, key_positions)`` with (B, H, L, D), (B, its heads, S, D) and
-            positions (L,) and (S,), or (B, 1, L) and (B, 1, S): :func:`attention.rotate_heads`, a norm, or both.
+            positions (L,) and (S,), or (B, 1, L) and (B, 1, S): :func:`attention.rotate_heads`, a norm, or both. Where
+            there are as many rows as heads, it and ``attend`` are called once more, with one row, to tell them apart.
         attend: a function in place of softmax attention, called as ``attend(query, key, value, mask, bias)`` with
             (B, H, L, D), (B, H, S, D) twice, and a mask and a bias that broadcast to (B, H, L, S), or None. It returns
             the output (B, H, L, D), and the weights (B, H, L, S) or None. ``dropout`` is its own matter.
@@ -126,7 +126,8 @@ class MultiHeadAttention(nn.Module):
             attn_bias: numbers that are added to the scaled scores, broadcast to (B, H, L, S), as the (H, L, S) of
                 :func:`attention.alibi_bias`; −∞ hides a key. One bias per batch row is (B, 1, L, S), and where B = H
                 one per head is (1, H, L, S).
-            key_mask: bool (B, S), True = may attend: hides padding from all of a sequence's queries.
+            key_mask: bool (B, S), True = may attend: hides padding from all of a sequence's queries. Padding must still
+                be numbers: without weights NaN comes through, as in PyTorch's kernels and layer.
             cache: to which these keys and values are added, and with them all that it keeps are attended to. S counts
                 all of them in masks, bias and weights.
             query_positions: where the queries stand, (L,) or (B, L), for a layer with ``process_heads``; when not
@@ -235,17 +236,40 @@ class MultiHeadAttention(nn.Module):
         return with_keys(of_heads(attn_mask, weights_shape), key_mask, weights_shape)
 
     def _process(self, q: Tensor, k: Tensor, places: Tensor, key_places: Tensor) -> tuple[Tensor, Tensor]:
-        first = None
-        if _are_as_many(q) or _are_as_many(k):
-            first = q[:, :, :1], k[:, :, :1], places[..., :1], key_places[..., :1]
-        return _ask(self.process_heads, (q, k, places, key_places), first, _check_processed)
+        """Have ``process_heads`` change queries and keys, and raise if it exchanges rows and heads.
+
+        Where there are as many of both, their shapes can't tell: there it is asked for a row alone, too.
+        """
+        if not torch.compiler.is_compiling() and (q.size(1) == q.size(2) > 1 or k.size(1) == k.size(2) > 1):
+            self._process(q[:, :, :1], k[:, :, :1], places[..., :1], key_places[..., :1])
+        new_q, new_k = self.process_heads(q, k, places, key_places)
+        if new_q.shape[:-1] != q.shape[:-1] or new_k.shape[:-1] != k.shape[:-1]:
+            found = f"{shapes(query=new_q, key=new_k)} from {shapes(query=q, key=k)}"
+            raise ValueError(f"process_heads must keep (B, H, L, …) and (B, its heads, S, …), found {found}")
+        return new_q, new_k
 
     def _attend(self, q, k, v, mask, bias, need_weights: bool) -> tuple[Tensor, Tensor | None]:
-        first = None
-        if _are_as_many(q):
-            hiding = [None if each is None else torch.atleast_2d(each)[..., :1, :1] for each in (mask, bias)]
-            first = *(each[:, :, :1] for each in (q, k, v)), *hiding
-        return _ask(self.kernel, (q, k, v, mask, bias), first, partial(_check_attended, need_weights))
+        """Have ``attend`` find the answers, and raise as :meth:`_process` does, if it answers for one row and key."""
+        whole = q, k, v, mask, bias
+        calls = [whole]
+        if not torch.compiler.is_compiling() and q.size(1) == q.size(2) > 1:
+            first = [None if each is None else torch.atleast_2d(each)[..., :1, :1] for each in (mask, bias)]
+            calls = [(*(each[:, :, :1] for each in (q, k, v)), *first), whole]
+        for call in calls:
+            try:
+                heads, weights = self.kernel(*call)
+            except Exception:
+                if call is whole:
+                    raise
+                continue
+            q, k, v, *_ = call
+            wanted = *q.shape[:-1], v.size(-1)
+            if heads.shape != wanted:
+                raise ValueError(f"attend must return (B, H, L, D), here {wanted}, found {tuple(heads.shape)}")
+            if need_weights and (weights is None or weights.shape != (*q.shape[:-1], k.size(-2))):
+                found = None if weights is None else tuple(weights.shape)
+                raise ValueError(f"attend must return weights (B, H, L, S) where they are needed, found {found}")
+        return heads, weights
 
     def _positions(self, name: str, positions: Tensor | None, tokens: Tensor, kept: int) -> Tensor | None:
         """What ``process_heads`` is told: positions (L,), or (B, L) → (B, 1, L), and those after the kept if none."""
@@ -332,45 +356,6 @@ def _rows_of_groups(tensor: Tensor | None, groups: int) -> Tensor | None:
     if tensor is None or tensor.dim() < 3 or tensor.size(-3) == 1:
         return tensor
     return tensor.squeeze(-2).unflatten(-2, (groups, -1))
-
-
-def _are_as_many(x: Tensor) -> bool:
-    return not torch.compiler.is_compiling() and x.size(1) == x.size(2) > 1
-
-
-def _ask(function: Callable, inputs: tuple, first: tuple | None, check: Callable) -> tuple:
-    """What a function that was given to the layer answers; the check finds whether it exchanges rows and heads.
-
-    Where there are as many of both, their shapes can't tell: there it is asked for the first row alone, too. If it
-    does not answer that, as it may need more keys than one, nothing is known.
-    """
-    if first is not None:
-        try:
-            found = function(*first)
-        except Exception:
-            found = None
-        if found is not None:
-            check(found, *first)
-    found = function(*inputs)
-    check(found, *inputs)
-    return found
-
-
-def _check_processed(found: tuple, q: Tensor, k: Tensor, *positions: Tensor) -> None:
-    new_q, new_k = found
-    if new_q.shape[:-1] != q.shape[:-1] or new_k.shape[:-1] != k.shape[:-1]:
-        found = f"{shapes(query=new_q, key=new_k)} from {shapes(query=q, key=k)}"
-        raise ValueError(f"process_heads must keep (B, H, L, …) and (B, its heads, S, …), found {found}")
-
-
-def _check_attended(need_weights: bool, found: tuple, q: Tensor, k: Tensor, v: Tensor, *hiding: Tensor | None) -> None:
-    heads, weights = found
-    wanted = *q.shape[:-1], v.size(-1)
-    if heads.shape != wanted:
-        raise ValueError(f"attend must return (B, H, L, D), here {wanted}, found {tuple(heads.shape)}")
-    if need_weights and (weights is None or weights.shape != (*q.shape[:-1], k.size(-2))):
-        found = None if weights is None else tuple(weights.shape)
-        raise ValueError(f"attend must return weights (B, H, L, S) where they are needed, found {found}")
 
 
 def _check_torch(module: nn.MultiheadAttention) -> None:

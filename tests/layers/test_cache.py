@@ -206,28 +206,17 @@ def test_a_refused_call_leaves_the_caches_as_they_were():
     refuses(model, {"tokens": tokens, "caches": caches}, ValueError, "caches must keep the same tokens")
 
 
-def test_an_error_in_the_last_block_leaves_the_caches_as_they_were():
-    model, tokens = model_of(MODELS["rotary"]), torch.randint(11, (B, L))
-    attend = model.blocks[1].attend
-    for context in (torch.no_grad, torch.enable_grad):
-        with context():
-            caches = model.make_caches()
-            for wrong, part in ((tokens[:1], tokens[:, :4]), (tokens[:, :2], tokens[:, 4:])):
-                attend.kernel = lambda query, key, value, mask, bias: (value[..., :1], None)
-                refuses(model, {"tokens": wrong, "caches": caches}, ValueError, "attend must return")
-                attend.kernel = None
-                found = model(part, caches)
-            assert_close(found, model(tokens)[:, 4:])
-
-
 @pytest.mark.parametrize("context", [torch.no_grad, torch.enable_grad])
-def test_a_cache_filled_in_inference_mode_goes_on_outside(context):
+def test_after_an_error_in_the_last_block_and_after_inference_mode_the_caches_go_on(context):
     model, tokens = model_of(MODELS["rotary"]), torch.randint(11, (B, L))
-    caches = model.make_caches()
-    with torch.inference_mode():
-        model(tokens[:, :4], caches)
-    with context():
-        assert_close(model(tokens[:, 4:6], caches), model(tokens[:, :6])[:, 4:])
+    caches, attend = model.make_caches(), model.blocks[1].attend
+    for wrong, part, mode in ((tokens[:1], tokens[:, :4], torch.inference_mode), (tokens, tokens[:, 4:6], context)):
+        with mode():
+            attend.kernel = lambda query, key, value, mask, bias: (value[..., :1], None)
+            refuses(model, {"tokens": wrong, "caches": caches}, ValueError, "attend must return")
+            attend.kernel = None
+            found = model(part, caches)
+    assert_close(found, model(tokens[:, :6])[:, 4:])
 
 
 def test_left_padding_with_positions_and_a_mask_of_keys():
