@@ -69,8 +69,8 @@ class KeyValueCache:
                 torch.cat([kept_value[..., :start, :], value], -2),
             )
             return self._kept
-        is_sealed = kept_key.is_inference() and not torch.is_inference_mode_enabled()  # PyTorch writes no more to it
-        if is_sealed or stop > kept_key.size(-2):
+        is_plain = torch.compiler.is_compiling() or torch.is_inference_mode_enabled() or not kept_key.is_inference()
+        if not is_plain or stop > kept_key.size(-2):  # outside its mode an inference tensor can't be written to
             self._kept = tuple(_with_room(each, start, 2 * stop) for each in self._kept)
             kept_key, kept_value = self._kept
         kept_key.narrow(-2, start, stop - start).copy_(key)

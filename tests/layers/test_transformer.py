@@ -300,12 +300,13 @@ def test_far_distances_are_told_apart_in_bfloat16():
 
 
 def test_a_compiled_model_answers_as_the_model():
-    with torch.device("cpu"):
+    with torch.device("cpu"), torch.no_grad():
         model = small_model("learned")
         compiled = torch.compile(model, fullgraph=True, backend="eager", dynamic=True)
         masks = {1: torch.tensor([True, False, True, True])[None, :, None, None].expand(1, 4, 1, 5)}
         for tokens, given in ((ids(2, 5), None), (ids(3, 9), None), (ids(2, 5), masks)):
             assert_close(compiled(tokens, attn_masks=given), model(tokens, attn_masks=given))
+        assert_close(compiled(tokens, model.make_caches()), model(tokens))
 
 
 @pytest.mark.filterwarnings("ignore:There is a performance drop")  # PyTorch's kernel, one sequence after another
