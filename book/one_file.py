@@ -44,7 +44,7 @@ def fused(query, key, value, mask=None, is_causal=False):  # chapter 7
 
 
 def causal_mask(L, S=None, offset=0, device=None):  # chapter 5
-    return torch.ones(L, S or L, dtype=torch.bool, device=device).tril(offset)
+    return torch.ones(L, L if S is None else S, device=device).tril(offset) > 0
 
 
 def window_mask(L, window, S=None, offset=0, device=None):  # chapter 5
@@ -97,7 +97,7 @@ class Cache:  # chapter 13: keys and values of the tokens read, for one layer
 class MultiHeadAttention(nn.Module):  # chapters 6, 7, 13
     def __init__(self, E, H, groups=None, rotary=False):
         super().__init__()
-        if E % H or H % (groups or H):
+        if H < 1 or E % H or H % (groups or H):
             raise ValueError(f"E={E}, H={H}, groups={groups} must divide")
         self.H, self.G, self.D, self.rotary = H, groups or H, E // H, rotary
         self.q_proj, self.out_proj = nn.Linear(E, E), nn.Linear(E, E)

@@ -50,8 +50,7 @@ class KeyValueCache:
             all keys and values so far, (B, H, S, D), the new ones last.
 
         Raises:
-            ValueError: there is not one value for each key, or the new ones are of another batch, other heads, another
-                dtype or device than those that are kept.
+            ValueError: not one value for each key, or another batch, heads, width, dtype or device than is kept.
         """
         if key.shape[:-1] != value.shape[:-1]:
             raise ValueError(f"value must have one row for each key, found {shapes(key=key, value=value)}")
@@ -70,7 +69,8 @@ class KeyValueCache:
                 torch.cat([kept_value[..., :start, :], value], -2),
             )
             return self._kept
-        if stop > kept_key.size(-2):
+        is_plain = torch.compiler.is_compiling() or torch.is_inference_mode_enabled() or not kept_key.is_inference()
+        if not is_plain or stop > kept_key.size(-2):  # outside its mode an inference tensor can't be written to
             self._kept = tuple(_with_room(each, start, 2 * stop) for each in self._kept)
             kept_key, kept_value = self._kept
         kept_key.narrow(-2, start, stop - start).copy_(key)

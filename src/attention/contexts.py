@@ -14,11 +14,7 @@ from attention.masks import check_mask
 
 
 class Attention(Protocol):
-    """What a decoder asks of its attention: a context for each query, and the weights that it was averaged with.
-
-    :class:`DotProductAttention`, :class:`LastState` and :class:`AdditiveAttention` answer so, and any layer of yours
-    that does can take their place.
-    """
+    """What a decoder asks of its attention: a context for each query, and the weights that it was averaged with."""
 
     def __call__(
         self, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None
@@ -69,8 +65,7 @@ class DotProductAttention(nn.Module):
 class LastState(nn.Module):
     """Look at the last key that the mask shows, whatever is asked: the fixed context of a decoder without attention.
 
-    Its weights are 1 there and 0 elsewhere. After an encoder that reads in one direction that is the state that has
-    read the whole source.
+    After an encoder that reads in one direction that is the state that has read the whole source.
 
     Source: Cho et al. (2014), section 2.2.
 

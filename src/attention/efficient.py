@@ -12,17 +12,12 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from attention.arguments import check_count, check_flags, check_query_key, check_value, leading, shapes
-from attention.functional import at_least_float32, clamped, without_autocast
+from attention.functional import at_least_float32, clamped, scaled, without_autocast
 from attention.masks import check_bias, check_mask, with_keys
 
 
 class Partial(NamedTuple):
-    """What some of the keys answer: enough to go on with others.
-
-    >>> one = Partial(torch.tensor([2.0]), torch.tensor([1.0]), torch.tensor([[10.0]]))
-    >>> one.answer()
-    tensor([[10.]])
-    """
+    """What some of the keys answer: enough to go on with others."""
 
     largest: Tensor  # (…, L), the largest score; −∞ where no key is seen
     total: Tensor  # (…, L), Σ exp(score − largest)
@@ -67,7 +62,7 @@ def _shrink(scores: Tensor, largest: Tensor) -> Tensor:
     return (scores - largest.clamp(min=torch.finfo(largest.dtype).min)).exp_()
 
 
-def partial(scores: Tensor, value: Tensor) -> Partial:
+def part(scores: Tensor, value: Tensor) -> Partial:
     """What keys answer, from their scores (…, L, S) and values (…, S, Dv)."""
     largest = scores.amax(-1)
     shares = _shrink(scores, largest.unsqueeze(-1))
@@ -88,9 +83,8 @@ def streaming_attention(
 ) -> Tensor:
     """:func:`attention.scaled_dot_product_attention`, with the keys read in blocks, one after the other.
 
-    It computes the same numbers of operations, and never holds more than one block's scores, (…, L, block): what it
-    needs grows with L, where the L × S matrix grows with its square. The gradients are computed likewise, with each
-    block's weights computed anew from the queries, the keys, and one number a query that was kept.
+    It never holds more than one block's scores, (…, L, block): what it needs grows with L, the L × S matrix with its
+    square. For the gradients each block's weights are computed anew, from one number a query that was kept.
 
     Args:
         query: (…, L, D).
@@ -123,12 +117,11 @@ def streaming_attention(
     check_mask("attn_mask", attn_mask, weights_shape)
     check_bias(attn_bias, weights_shape)
     mask = with_keys(attn_mask, key_mask, weights_shape)
-    scale = 1 / math.sqrt(max(query.size(-1), 1)) if scale is None else scale
     batch, dtype = leading(query=query, key=key, value=value), at_least_float32(query)
     q, k, v = (each.to(dtype).expand(*batch, *each.shape[-2:]) for each in (query, key, value))
     bias = None if attn_bias is None else clamped(attn_bias, dtype).masked_fill(attn_bias == -math.inf, -math.inf)
     with without_autocast(query):
-        return _Streaming.apply(q * scale, k, v, bias, mask, is_causal, block_size)[0].to(query.dtype)
+        return _Streaming.apply(scaled(q, scale), k, v, bias, mask, is_causal, block_size)[0].to(query.dtype)
 
 
 class _Streaming(torch.autograd.Function):
@@ -141,11 +134,11 @@ class _Streaming(torch.autograd.Function):
         found = Partial(query.new_full(asked, -math.inf), query.new_zeros(asked), nothing)
         for rows, keys in _blocks(query, key, is_causal, block_size):
             scores = _scores(query, key, bias, mask, is_causal, rows, keys)
-            block = partial(scores, value[..., keys, :])
+            block = part(scores, value[..., keys, :])
             del scores  # before the next ones are made
             before = Partial(found.largest[..., rows], found.total[..., rows], found.mixture[..., rows, :])
-            for part, new in zip(before, merge(before, block), strict=True):
-                part.copy_(new)
+            for old, new in zip(before, merge(before, block), strict=True):
+                old.copy_(new)
         return found.answer(), found.log_total()
 
     @staticmethod

@@ -122,10 +122,9 @@ def weights_of(
     query: Tensor, key: Tensor, mask: Tensor | None, bias: Tensor | None, *, is_causal: bool, scale: float | None = None
 ) -> Tensor:
     """:func:`attention_weights` without its checks."""
-    scale = 1 / math.sqrt(max(query.size(-1), 1)) if scale is None else scale
     dtype = at_least_float32(query)
     with without_autocast(query):  # float16 may not hold the score of two float16 vectors
-        scores = (query.to(dtype) * scale) @ key.to(dtype).mT  # (…, L, S)
+        scores = scaled(query.to(dtype), scale) @ key.to(dtype).mT  # (…, L, S)
     if is_causal and mask is None and bias is None:
         _hide_the_future(scores)
         return scores.softmax(-1).to(query.dtype)
@@ -135,6 +134,10 @@ def weights_of(
         scores = scores + clamped(bias, dtype)
     shown = where_shown(mask, bias)
     return (scores.softmax(-1) if shown is None else softmax_where(shown, scores)).to(query.dtype)
+
+
+def scaled(query: Tensor, scale: float | None) -> Tensor:
+    return query * (1 / math.sqrt(max(query.size(-1), 1)) if scale is None else scale)
 
 
 def softmax_where(shown: Tensor, scores: Tensor, dim: int = -1) -> Tensor:

@@ -13,9 +13,8 @@ def causal_mask(length: int, key_length: int | None = None, *, offset: int = 0, 
         length: number of queries L.
         key_length: number of keys S; L when not given.
         offset: number of keys that stand before the first query's own. With 0 the mask is aligned at the top left, as
-            ``is_causal`` of PyTorch's ``scaled_dot_product_attention`` is: query 0 sees key 0 alone. With S − L it is
-            aligned at the bottom right: the last query sees all keys, as when L new queries meet S − L keys that were
-            kept from before. Below 0, the first queries see nothing.
+            PyTorch's ``is_causal`` is. With S − L it is aligned at the bottom right, as for L new queries that meet
+            S − L kept keys. Below 0, the first queries see nothing.
         device: where to make the mask.
 
     Returns:
@@ -23,8 +22,6 @@ def causal_mask(length: int, key_length: int | None = None, *, offset: int = 0, 
 
     Source: Vaswani et al. (2017), section 3.2.3.
 
-    >>> causal_mask(3).int().tolist()
-    [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
     >>> causal_mask(2, 5, offset=3).int().tolist()
     [[1, 1, 1, 1, 0], [1, 1, 1, 1, 1]]
     """

@@ -35,7 +35,8 @@ class MultiHeadAttention(nn.Module):
             it, and as many heads of queries as that share each (grouped-query attention; with 1, multi-query).
         process_heads: a function that changes queries and keys before they meet, called as
             ``process_heads(query, key, query_positions, key_positions)`` with (B, H, L, D), (B, its heads, S, D) and
-            positions (L,) and (S,), or (B, 1, L) and (B, 1, S): :func:`attention.rotate_heads`, a norm, or both.
+            positions (L,) and (S,), or (B, 1, L) and (B, 1, S): :func:`attention.rotate_heads`, a norm, or both. Where
+            there are as many rows as heads, it and ``attend`` are called once more, with one row, to tell them apart.
         attend: a function in place of softmax attention, called as ``attend(query, key, value, mask, bias)`` with
             (B, H, L, D), (B, H, S, D) twice, and a mask and a bias that broadcast to (B, H, L, S), or None. It returns
             the output (B, H, L, D), and the weights (B, H, L, S) or None. ``dropout`` is its own matter.
@@ -125,7 +126,8 @@ class MultiHeadAttention(nn.Module):
             attn_bias: numbers that are added to the scaled scores, broadcast to (B, H, L, S), as the (H, L, S) of
                 :func:`attention.alibi_bias`; −∞ hides a key. One bias per batch row is (B, 1, L, S), and where B = H
                 one per head is (1, H, L, S).
-            key_mask: bool (B, S), True = may attend: hides padding from all of a sequence's queries.
+            key_mask: bool (B, S), True = may attend: hides padding from all of a sequence's queries. Padding must still
+                be numbers: without weights NaN comes through, as in PyTorch's kernels and layer.
             cache: to which these keys and values are added, and with them all that it keeps are attended to. S counts
                 all of them in masks, bias and weights.
             query_positions: where the queries stand, (L,) or (B, L), for a layer with ``process_heads``; when not
@@ -162,13 +164,19 @@ class MultiHeadAttention(nn.Module):
             q, k = self._process(q, k, places, key_places)
         if cache is not None:
             k, v = cache.update(k, v)
-        if self.num_key_value_heads < H:
+        is_shared = self.num_key_value_heads < H
+        as_rows = is_shared and L == 1 and self.kernel is None and not in_kernel
+        if as_rows:  # of one token the queries that share a key stand as rows before it, so that no key is copied
+            q, mask, attn_bias = (_rows_of_groups(each, self.num_key_value_heads) for each in (q, mask, attn_bias))
+        elif is_shared:
             k, v = (each.repeat_interleave(H // each.size(1), dim=1) for each in (k, v))  # (B, H, S, D)
         if self.kernel is not None:
             heads, weights = self._attend(q, k, v, mask, attn_bias, need_weights)
         else:
             kernel = plain_attention if need_weights else fused_attention
             heads, weights = kernel(q, k, v, mask, attn_bias, self.dropout if self.training else 0.0, in_kernel)
+        if as_rows:
+            heads, weights = (None if each is None else each.flatten(1, 2).unsqueeze(2) for each in (heads, weights))
         output = self.out_proj(heads.transpose(1, 2).flatten(2))  # (B, L, E)
         return output, weights if need_weights else None
 
@@ -241,17 +249,26 @@ class MultiHeadAttention(nn.Module):
         return new_q, new_k
 
     def _attend(self, q, k, v, mask, bias, need_weights: bool) -> tuple[Tensor, Tensor | None]:
-        """Have ``attend`` find the answers, and raise as :meth:`_process` does."""
+        """Have ``attend`` find the answers, and raise as :meth:`_process` does, if it answers for one row and key."""
+        whole = q, k, v, mask, bias
+        calls = [whole]
         if not torch.compiler.is_compiling() and q.size(1) == q.size(2) > 1:
-            one = [None if each is None else torch.atleast_2d(each)[..., :1, :] for each in (q, mask, bias)]
-            self._attend(one[0], k, v, *one[1:], need_weights)
-        heads, weights = self.kernel(q, k, v, mask, bias)
-        if heads.shape != (*q.shape[:-1], v.size(-1)):
-            wanted = (*q.shape[:-1], v.size(-1))
-            raise ValueError(f"attend must return (B, H, L, D), here {wanted}, found {tuple(heads.shape)}")
-        if need_weights and (weights is None or weights.shape != (*q.shape[:-1], k.size(-2))):
-            found = None if weights is None else tuple(weights.shape)
-            raise ValueError(f"attend must return weights (B, H, L, S) where they are needed, found {found}")
+            first = [None if each is None else torch.atleast_2d(each)[..., :1, :1] for each in (mask, bias)]
+            calls = [(*(each[:, :, :1] for each in (q, k, v)), *first), whole]
+        for call in calls:
+            try:
+                heads, weights = self.kernel(*call)
+            except Exception:
+                if call is whole:
+                    raise
+                continue
+            q, k, v, *_ = call
+            wanted = *q.shape[:-1], v.size(-1)
+            if heads.shape != wanted:
+                raise ValueError(f"attend must return (B, H, L, D), here {wanted}, found {tuple(heads.shape)}")
+            if need_weights and (weights is None or weights.shape != (*q.shape[:-1], k.size(-2))):
+                found = None if weights is None else tuple(weights.shape)
+                raise ValueError(f"attend must return weights (B, H, L, S) where they are needed, found {found}")
         return heads, weights
 
     def _positions(self, name: str, positions: Tensor | None, tokens: Tensor, kept: int) -> Tensor | None:
@@ -332,6 +349,13 @@ class AdditiveAttention(nn.Module):
         check_mask("attn_mask", attn_mask, scores.shape)
         weights = masked_softmax(scores, with_keys(attn_mask, key_mask, scores.shape))
         return nn.functional.dropout(weights, self.dropout, self.training) @ value, weights
+
+
+def _rows_of_groups(tensor: Tensor | None, groups: int) -> Tensor | None:
+    """(…, H, 1, n) → (…, groups, H / groups, n); the same for what is one for all heads."""
+    if tensor is None or tensor.dim() < 3 or tensor.size(-3) == 1:
+        return tensor
+    return tensor.squeeze(-2).unflatten(-2, (groups, -1))
 
 
 def _check_torch(module: nn.MultiheadAttention) -> None:

@@ -16,8 +16,8 @@ LAYOUTS = ("halves", "interleaved")
 def sinusoidal_positions(length: int, dim: int, *, base: float = 10000.0, device=None, dtype=None) -> Tensor:
     """One vector for each position, made of sines and cosines of dim / 2 wavelengths, to be added to the tokens.
 
-    ``positions[p, 2i] = sin(p / base^(2i / dim))`` and ``positions[p, 2i + 1] = cos(p / base^(2i / dim))``. The dot
-    product of two rows depends on their distance alone. Computed in float64 and then rounded.
+    ``positions[p, 2i] = sin(p / base^(2i / dim))`` and ``positions[p, 2i + 1] = cos(p / base^(2i / dim))``: (L, E),
+    computed in float64 and then rounded.
 
     Args:
         length: number of positions L, from 0 on.
@@ -26,18 +26,14 @@ def sinusoidal_positions(length: int, dim: int, *, base: float = 10000.0, device
         device: where to make them.
         dtype: a floating-point type; PyTorch's default when not given.
 
-    Returns:
-        (L, E).
-
     Raises:
         TypeError, ValueError: a count is no integer of at least 0, ``dim`` is not even, or ``base`` not positive.
 
     Source: Vaswani et al. (2017), section 3.5.
 
-    >>> sinusoidal_positions(3, 2)
-    tensor([[ 0.0000,  1.0000],
-            [ 0.8415,  0.5403],
-            [ 0.9093, -0.4161]])
+    >>> sinusoidal_positions(2, 2)
+    tensor([[0.0000, 1.0000],
+            [0.8415, 0.5403]])
     """
     check_count("length", length)
     check_count("dim", dim)
@@ -130,15 +126,12 @@ def alibi_slopes(num_heads: int, *, device=None, dtype=None) -> Tensor:
     """By how much one token of distance lowers a score in each head, for :func:`alibi_bias`.
 
     For a power of two they are ``2^(−8h/H)``, h = 1 … H. For other numbers they are those of the power of two below,
-    followed by every other one of twice that power's.
+    followed by every other one of twice that power's. They are (H,).
 
     Args:
         num_heads: number of heads H, at least 1.
         device: where to make them.
         dtype: a floating-point type; PyTorch's default when not given.
-
-    Returns:
-        (H,).
 
     Source: Press et al. (2022), section 3; for other numbers their published code.
 
@@ -164,24 +157,19 @@ def alibi_bias(
         num_heads: number of heads H.
         length: number of queries L.
         key_length: number of keys S; L when not given.
-        offset: number of keys that stand before the first query's own, as in :func:`attention.causal_mask`: S − L for
-            L new queries that meet S − L kept keys.
+        offset: number of keys that stand before the first query's own, as in :func:`attention.causal_mask`.
         device: where to make it.
-        dtype: a floating-point type; PyTorch's default when not given.
+        dtype: as in :func:`alibi_slopes`.
 
     Returns:
         (H, L, S), the ``attn_bias`` of :class:`attention.MultiHeadAttention`. It hides nothing: a decoder needs the
         causal mask as well.
 
-    Raises:
-        TypeError, ValueError: a count is not an integer, or too small.
-
     Source: Press et al. (2022), section 3.
 
-    >>> alibi_bias(2, 3)[0]
-    tensor([[ 0.0000, -0.0625, -0.1250],
-            [-0.0625,  0.0000, -0.0625],
-            [-0.1250, -0.0625,  0.0000]])
+    >>> alibi_bias(2, 2)[0]
+    tensor([[ 0.0000, -0.0625],
+            [-0.0625,  0.0000]])
     """
     key_length = length if key_length is None else key_length
     check_count("length", length)

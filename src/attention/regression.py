@@ -16,25 +16,21 @@ def nadaraya_watson(
 ) -> Tensor:
     """Average the values with a Gaussian kernel, so that the keys near a query count most.
 
-    ``output = softmax(−½ ‖query − key‖² / bandwidth²) · value``. Distances come from differences, never from
-    the expanded square ‖q‖² − 2 q·k + ‖k‖², which far from the origin is a small difference of large numbers;
-    so D numbers a query and key are held for a moment.
+    ``output = softmax(−½ ‖query − key‖² / bandwidth²) · value``; D numbers a query and key are held for a moment.
 
     Args:
         query: (…, L, D), or (L,) for numbers on a line, as (L, 1).
         key: (…, S, D), or (S,), with at least one key.
         value: (…, S, Dv), or (S,) for one number a key.
         bandwidth: standard deviation σ of the kernel, in the points' unit; infinite for the plain average.
-        attn_mask: bool, True = may attend, (…, L, S) or at most two of its dimensions, broadcastable;
-            ``~torch.eye(S, dtype=torch.bool)`` leaves each of S points out of its own answer.
+        attn_mask: bool, True = may attend, (…, L, S) or at most two of its dimensions, broadcastable.
 
     Returns:
         output (…, L, Dv), or (…, L) for values (S,). Far from every key the nearest takes all; a query that may
         attend to nothing gets zeros.
 
     Raises:
-        TypeError: points or values that are not floating-point tensors, or a mask that is not boolean.
-        ValueError: no keys, a bandwidth that is not one positive number, or shapes that do not fit.
+        TypeError, ValueError: points, values or a mask of another type or shape, or a bandwidth that is not positive.
 
     Source: Nadaraya (1964); Watson (1964).
 
@@ -43,10 +39,8 @@ def nadaraya_watson(
     tensor([0.5000, 4.0000])
     """
     if isinstance(bandwidth, Tensor) and bandwidth.numel() != 1:
-        raise ValueError(
-            "bandwidth must be one number (NadarayaWatson with per_key=True has a width for each key), "
-            f"found {shapes(bandwidth=bandwidth)}"
-        )
+        found = shapes(bandwidth=bandwidth)
+        raise ValueError(f"bandwidth must be one number (NadarayaWatson with per_key=True has more), found {found}")
     check_positive("bandwidth", bandwidth)
     return _answer(query, key, value, 1 / bandwidth, attn_mask)
 
@@ -100,6 +94,7 @@ def _scores(query: Tensor, key: Tensor, w: Tensor | float) -> Tensor:
     """−½ ‖(query − key)·w‖² (…, L, S), but for what it is at the nearest key.
 
     Softmax does not see that number, and without it the nearest scores 0: far squares can not make a row of −∞.
+    Not from the expanded square ‖q‖² − 2 q·k + ‖k‖², far from the origin a small difference of large numbers.
     """
     dtype = torch.promote_types(query.dtype, torch.float32)
     difference = query.unsqueeze(-2).to(dtype) - key.unsqueeze(-3)  # (…, L, S, D)

@@ -80,8 +80,7 @@ class Encoder(nn.Module):
             read the whole source, (num_layers, B, H).
 
         Raises:
-            TypeError, ValueError: ids or lengths do not fit, or there is padding without lengths, which is looked for
-                on the CPU alone: an accelerator would have to be waited for once more.
+            TypeError, ValueError: ids or lengths do not fit, or padding without lengths (looked for on the CPU alone).
         """
         check_ids("source", source, self.embedding.num_embeddings)
         embedded = self.dropout(self.embedding(source))  # (B, S, H)

@@ -159,10 +159,17 @@ class Transformer(nn.Module):
 
         Raises:
             TypeError, ValueError: ids, masks, positions or caches that do not fit, or more tokens than
-                ``max_length``. Then the caches are as they were.
+                ``max_length``. Then, and whatever else is raised, the caches are as they were.
         """
         check_ids("tokens", tokens, self.token_embedding.num_embeddings)
-        return self.unembed(self._run_blocks(tokens, caches, attn_masks, key_mask, positions)[0])
+        self._check_parts(caches, attn_masks, positions)
+        before = [vars(cache).copy() for cache in caches or ()]
+        try:
+            return self.unembed(self._run_blocks(tokens, caches, attn_masks, key_mask, positions)[0])
+        except BaseException:
+            for cache, state in zip(caches or (), before, strict=True):
+                vars(cache).update(state)
+            raise
 
     def attention_maps(
         self,
@@ -174,6 +181,7 @@ class Transformer(nn.Module):
     ) -> list[Tensor]:
         """The attention weights of each block, (B, H, L, L), for the same arguments."""
         check_ids("tokens", tokens, self.token_embedding.num_embeddings)
+        self._check_parts(None, attn_masks, positions)
         return self._run_blocks(tokens, None, attn_masks, key_mask, positions, need_weights=True)[1]
 
     def make_caches(self) -> list[KeyValueCache]:
@@ -261,9 +269,8 @@ class Transformer(nn.Module):
     def _embed(self, tokens: Tensor, positions: Tensor | None, kept: int) -> Tensor:
         """:meth:`embed` of ids that are known to have embeddings."""
         stop = kept + tokens.size(1)
-        if positions is None:
-            self._check_length("tokens", stop)
-        else:
+        self._check_length("tokens", stop)
+        if positions is not None:
             check_positions("positions", positions, tokens.shape)
         x = self.token_embedding(tokens)  # (B, L, E)
         if self.position_embedding is not None:
@@ -284,10 +291,9 @@ class Transformer(nn.Module):
         need_weights: bool = False,
     ) -> tuple[Tensor, list[Tensor]]:
         """What the last block returns, (B, L, E), and the weights of each block, (B, H, L, S)."""
-        self._check_parts(caches, attn_masks, positions)
         kept = 0 if caches is None else len(caches[0])
         weights_shape = len(tokens), self.blocks[0].attend.num_heads, tokens.size(1), kept + tokens.size(1)
-        masks = self._masks(attn_masks, weights_shape, tokens.device)  # before the first block, which adds to its cache
+        masks = self._masks(attn_masks, weights_shape, tokens.device)
         x = self._embed(tokens, positions, kept)  # (B, L, E)
         shared = {"is_causal": True, "need_weights": need_weights, "key_mask": key_mask}
         if self.positions == "alibi":  # in float32 or better: 16 bits can't tell far distances apart

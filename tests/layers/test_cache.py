@@ -4,6 +4,7 @@ import copy
 
 import pytest
 import torch
+from torch.nn import functional
 from torch.testing import assert_close
 
 from attention import (
@@ -205,6 +206,19 @@ def test_a_refused_call_leaves_the_caches_as_they_were():
     refuses(model, {"tokens": tokens, "caches": caches}, ValueError, "caches must keep the same tokens")
 
 
+@pytest.mark.parametrize("context", [torch.no_grad, torch.enable_grad])
+def test_after_an_error_in_the_last_block_and_after_inference_mode_the_caches_go_on(context):
+    model, tokens = model_of(MODELS["rotary"]), torch.randint(11, (B, L))
+    caches, attend = model.make_caches(), model.blocks[1].attend
+    for wrong, part, mode in ((tokens[:1], tokens[:, :4], torch.inference_mode), (tokens, tokens[:, 4:6], context)):
+        with mode():
+            attend.kernel = lambda query, key, value, mask, bias: (value[..., :1], None)
+            refuses(model, {"tokens": wrong, "caches": caches}, ValueError, "attend must return")
+            attend.kernel = None
+            found = model(part, caches)
+    assert_close(found, model(tokens[:, :6])[:, 4:])
+
+
 def test_left_padding_with_positions_and_a_mask_of_keys():
     """Two texts of different length, the shorter one behind padding, are read as each is alone."""
     for kind in ("learned", "rotary", "alibi"):
@@ -237,17 +251,28 @@ def test_shared_heads_are_heads_with_equal_keys_and_values(groups, need_weights)
     for name in ("k_proj.weight", "v_proj.weight", "k_proj.bias", "v_proj.bias"):
         state[name] = state[name][chosen]
     full.load_state_dict(state)
-    x, mask = rows(B, L, 12), torch.rand(B, 6, L, L) < 0.7
-    found = shared(x, x, x, mask, is_causal=True, need_weights=need_weights)
-    assert_close(found, full(x, x, x, mask, is_causal=True, need_weights=need_weights))
+    x, mask, bias = rows(B, L, 12), torch.rand(B, 6, L, L) < 0.7, rows(6, 1, L)
+    for query, options in (
+        (x, {"attn_mask": mask, "is_causal": True}),
+        (x[:, :1], {"attn_mask": mask[:, :, :1], "attn_bias": bias, "key_mask": torch.rand(B, L) < 0.8}),
+        (x[:, :1], {"is_causal": True}),
+    ):
+        options["need_weights"] = need_weights
+        assert_close(shared(query, x, x, **options), full(query, x, x, **options))
 
 
-def test_a_cache_keeps_the_shared_heads_alone():
+def test_a_cache_keeps_the_shared_heads_alone_and_one_more_token_copies_none(monkeypatch):
     layer, cache, kept = MultiHeadAttention(12, 6, num_key_value_heads=2), KeyValueCache(), []
     update = cache.update
     cache.update = lambda key, value: kept.append((key.shape, value.shape)) or update(key, value)
     layer(*[torch.randn(B, L, 12)] * 3, cache=cache)
     assert kept == [((B, 2, L, 2), (B, 2, L, 2))]
+    asked, kernel = [], functional.scaled_dot_product_attention
+    monkeypatch.setattr(
+        functional, "scaled_dot_product_attention", lambda q, k, *rest: asked.append(k.shape) or kernel(q, k, *rest)
+    )
+    layer(*[torch.randn(B, 1, 12)] * 3, cache=cache)
+    assert asked == [(B, 2, L + 1, 2)]
 
 
 # Windows

@@ -13,7 +13,7 @@ from torch.nn import functional
 from torch.testing import assert_close
 
 from attention import padding_mask, scaled_dot_product_attention
-from attention.efficient import Partial, linear_attention, merge, partial, streaming_attention
+from attention.efficient import Partial, linear_attention, merge, part, streaming_attention
 from refusals import HERE, refusals
 
 BLOCKS = st.integers(1, 9)
@@ -86,7 +86,7 @@ def test_a_poisoned_key_does_not_come_through_a_mask_or_a_bias():
 def parts(scores, value, cuts):
     """What each part of the keys answers."""
     sizes = torch.diff(torch.tensor([0, *sorted(cuts), scores.size(-1)])).tolist()
-    return [partial(*part) for part in zip(scores.split(sizes, -1), value.split(sizes, -2), strict=True) if len(part)]
+    return [part(*block) for block in zip(scores.split(sizes, -1), value.split(sizes, -2), strict=True)]
 
 
 @given(seed=st.integers(0, 1000), cuts=st.sets(st.integers(1, 8)), data=st.data())

@@ -17,6 +17,7 @@ from attention import (
     Transformer,
     attention_weights,
     causal_mask,
+    linear_attention,
     masked_softmax,
     rotate,
     rotate_heads,
@@ -167,6 +168,19 @@ def test_rows_and_heads_exchanged_are_found(length):
     model = make(positions=None, attend=lambda query, key, value, mask, bias: (value, None))
     with pytest.raises(ValueError, match=r"^attend must return weights"):
         model.attention_maps(torch.zeros(1, 3, dtype=torch.long))
+
+
+ATTENDS = {
+    "as many keys as queries": lambda q, k, v, *_: (linear_attention(q, k, v, is_causal=True), None),
+    "two keys at least": lambda q, k, v, *_: ((q @ k.mT).topk(2).values.mean(-1, keepdim=True) * v, None),
+}
+
+
+@pytest.mark.parametrize("attend", ATTENDS.values(), ids=ATTENDS)
+def test_what_attend_needs_it_needs_where_rows_are_as_many_as_heads_too(attend):
+    layer, x = MultiHeadAttention(16, 4, attend=attend), torch.randn(2, 4, 16)
+    q, k, v = (part(x).unflatten(-1, (4, 4)).transpose(1, 2) for part in (layer.q_proj, layer.k_proj, layer.v_proj))
+    assert_close(layer(x, x, x)[0], layer.out_proj(attend(q, k, v)[0].transpose(1, 2).flatten(2)))
 
 
 def test_adapters_on_the_eight_projections(tokens):

@@ -348,26 +348,6 @@ def test_autocast_may_unite_dtypes_but_leaves_float64_alone(dtype):
             scaled_dot_product_attention(query, key, value.double())
 
 
-# Mapped over
-
-
-@pytest.mark.parametrize("dim", [-1, 0])
-def test_masked_softmax_maps_over_its_mask_alone(dim):
-    scores, masks = torch.randn(5, 7), torch.rand(4, 5, 7) < 0.5
-    expected = torch.stack([slow_softmax(scores, mask, dim).float() for mask in masks])
-    assert_near(torch.vmap(lambda mask: masked_softmax(scores, mask, dim))(masks), expected)
-
-
-@pytest.mark.parametrize("is_causal", [False, True])
-def test_attention_maps_over_its_mask_alone(is_causal):
-    query, key, value = torch.randn(5, 3), torch.randn(7, 3), torch.randn(7, 11)
-    masks = torch.rand(4, 5, 7) < 0.5
-    expected = torch.stack([slow_weights(query, key, mask, is_causal, None).float() for mask in masks])
-    assert_near(torch.vmap(lambda mask: attention_weights(query, key, mask, is_causal=is_causal))(masks), expected)
-    mapped = torch.vmap(lambda mask: scaled_dot_product_attention(query, key, value, mask, is_causal=is_causal))
-    assert_near(mapped(masks), expected @ value)
-
-
 # Inputs are never changed, and decide where and what the answer is
 
 

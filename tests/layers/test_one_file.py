@@ -77,6 +77,7 @@ def test_masks_and_positions():
     lengths = torch.tensor([0, 3, L])
     for found, wanted in (
         (one["causal_mask"](L, device=lengths.device), attention.causal_mask(L)),
+        (one["causal_mask"](3, 0, device=lengths.device), attention.causal_mask(3, 0)),
         (one["causal_mask"](2, L, L - 2, lengths.device), attention.causal_mask(2, L, offset=L - 2)),
         (one["window_mask"](2, 3, L, L - 2, lengths.device), attention.window_mask(2, 3, L, offset=L - 2)),
         (one["padding_mask"](lengths, L), attention.padding_mask(lengths, L)),
@@ -87,6 +88,7 @@ def test_masks_and_positions():
         assert_close(one["rotate"](x, 5), attention.rotate(x, torch.arange(5, 5 + L)))
     for name, wrong in (("rotate", {"x": rows(L, 3)}), ("sinusoidal_positions", {"L": L, "E": 5})):
         refuses(one[name], wrong, ValueError, "even")
+    refuses(one["MultiHeadAttention"], {"E": 8, "H": 0}, ValueError, "H=0")
 
 
 @each_mask

@@ -100,8 +100,6 @@ def test_half_precision_at_position_a_million(dtype, layout):
     expected = rotate(x.double(), far, layout=layout)
     assert_equal(rotate(x, far, layout=layout), expected.to(dtype))
     assert_close(rotate(x.double(), far, layout=layout), turned_by_complex_numbers(x.double(), far, 10000.0, layout))
-    assert not torch.isfinite(far.to(torch.float16)).any()
-    assert len(set(far.to(torch.bfloat16).tolist())) == 1
 
 
 # A bias that grows with the distance

@@ -300,12 +300,13 @@ def test_far_distances_are_told_apart_in_bfloat16():
 
 
 def test_a_compiled_model_answers_as_the_model():
-    with torch.device("cpu"):
+    with torch.device("cpu"), torch.no_grad():
         model = small_model("learned")
         compiled = torch.compile(model, fullgraph=True, backend="eager", dynamic=True)
         masks = {1: torch.tensor([True, False, True, True])[None, :, None, None].expand(1, 4, 1, 5)}
         for tokens, given in ((ids(2, 5), None), (ids(3, 9), None), (ids(2, 5), masks)):
             assert_close(compiled(tokens, attn_masks=given), model(tokens, attn_masks=given))
+        assert_close(compiled(tokens, model.make_caches()), model(tokens))
 
 
 @pytest.mark.filterwarnings("ignore:There is a performance drop")  # PyTorch's kernel, one sequence after another
@@ -624,7 +625,9 @@ def test_positions_are_for_what_reads_them(positions):
 @all_positions
 def test_a_limit_is_kept_and_the_last_token_written_is_not_read(positions):
     model, tokens = small_model(positions), ids(B, 3)
-    refuses(model, {"tokens": ids(1, LENGTH + 1)}, ValueError, f"tokens must have at most max_length={LENGTH}")
+    for places in ({}, {"positions": torch.arange(LENGTH + 1)} if positions in ("learned", "rotary") else {}):
+        wrong = {"tokens": ids(1, LENGTH + 1)} | places
+        refuses(model, wrong, ValueError, f"tokens must have at most max_length={LENGTH}")
     longest = model.generate(tokens, LENGTH - 2)
     assert_close(longest[:, 3:], model(longest[:, :LENGTH])[:, 2:].argmax(dim=-1))
     for start, length in ((tokens, LENGTH - 1), (longest, 1)):

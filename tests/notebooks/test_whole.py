@@ -22,7 +22,7 @@ from attention import (
     sinusoidal_positions,
 )
 from attention.course.reaction import shares
-from attention.efficient import merge, partial
+from attention.efficient import merge, part
 from tools.notebooks.execute import CHAPTERS
 
 
@@ -172,7 +172,7 @@ def chapter_13(names):
 def chapter_14(names):
     scores, value = torch.randn(3, 5, 11), torch.randn(3, 11, 4)
     parts = [names["part"](scores[..., keys], value[:, keys]) for keys in (slice(4), slice(4, 5), slice(5, None))]
-    ours = [partial(scores[..., keys], value[:, keys]) for keys in (slice(4), slice(4, 5), slice(5, None))]
+    ours = [part(scores[..., keys], value[:, keys]) for keys in (slice(4), slice(4, 5), slice(5, None))]
     largest, total, mixture = names["merge"](parts[2], names["merge"](parts[0], parts[1]))
     expected = merge(merge(ours[0], ours[1]), ours[2])
     assert_close(mixture / total, expected.answer())

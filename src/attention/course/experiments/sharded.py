@@ -13,7 +13,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from attention import scaled_dot_product_attention
-from attention.efficient import merge, partial
+from attention.efficient import merge, part
 
 STRETCH, HEADS, WIDTH = 256, 4, 32  # tokens of a process, heads, their width
 
@@ -46,7 +46,7 @@ def ring_attention(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, i
         if step:
             key, value = pass_on(key), pass_on(value)
             received += key.nbytes + value.nbytes
-        new = partial(query @ key.mT / math.sqrt(query.size(-1)), value)
+        new = part(query @ key.mT / math.sqrt(query.size(-1)), value)
         found = new if found is None else merge(found, new)
     return found.answer(), received
 
