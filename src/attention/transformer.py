@@ -163,9 +163,12 @@ class Transformer(nn.Module):
         """
         check_ids("tokens", tokens, self.token_embedding.num_embeddings)
         self._check_parts(caches, attn_masks, positions)
+        given = tokens, caches, attn_masks, key_mask, positions
+        if torch.compiler.is_compiling():  # which does not trace what follows in every version
+            return self.unembed(self._run_blocks(*given)[0])
         before = [vars(cache).copy() for cache in caches or ()]
         try:
-            return self.unembed(self._run_blocks(tokens, caches, attn_masks, key_mask, positions)[0])
+            return self.unembed(self._run_blocks(*given)[0])
         except BaseException:
             for cache, state in zip(caches or (), before, strict=True):
                 vars(cache).update(state)
