@@ -144,10 +144,10 @@ SHAPES = {  # of query, key and value, to the answer's
 
 @pytest.mark.parametrize(("query", "key", "value", "answer"), SHAPES.values(), ids=SHAPES)
 def test_shapes(query, key, value, answer):
-    query, key, value = (torch.randn(shape, device="meta") for shape in (query, key, value))
-    mask = torch.ones(1, 7, dtype=torch.bool, device="meta")
+    query, key, value = map(torch.randn, (query, key, value))
+    mask = torch.ones(1, 7, dtype=torch.bool)
     for output in (nadaraya_watson(query, key, value), NadarayaWatson(key, value, per_key=True)(query, mask)):
-        assert (output.shape, output.device.type) == (answer, "meta")
+        assert output.shape == answer
 
 
 # Far from every key
