@@ -63,9 +63,9 @@ check: chromium ## what a change to one chapter needs: NOTEBOOK=book/06-self-att
 	@[ -f "$(NOTEBOOK)" ] || { echo "make check NOTEBOOK=book/06-self-attention.ipynb: '$(NOTEBOOK)' is no file" >&2; exit 1; }
 	$(NBVAL) "$(NOTEBOOK)" $(NOTES)
 	@$(BUILD)
-	$(PYTEST) -q tests/notebooks/test_form.py tests/notebooks/test_prose_numbers.py -n 2
-	$(PYTEST) -q tests/browser/test_book.py tests/browser/test_pages.py -n 2 \
-		-k "$(foreach name,$(basename $(notdir $(NOTEBOOK) $(NOTES))),$(name) or) every_internal_link"
+	$(PYTEST) -q tests/notebooks/test_form.py tests/notebooks/test_prose_numbers.py tests/browser/test_book.py \
+		tests/browser/test_pages.py -n 2 -k "test_form or test_prose_numbers or every_internal_link \
+		$(foreach name,$(basename $(notdir $(NOTEBOOK) $(NOTES))),or $(name))"
 
 format: $(READY) ## put code and notebooks into the form that git keeps
 	$(BIN)/python -m ruff check --fix .
