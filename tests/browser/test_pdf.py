@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import unicodedata
+from functools import cache
 
 import pytest
 from bs4 import BeautifulSoup
@@ -27,16 +28,27 @@ NAMES = {
 }
 
 
-@pytest.fixture(scope="session", params=pdf.VOLUMES)
+@pytest.fixture(params=pdf.VOLUMES)
 def volume(request):
     return request.param
 
 
 @pytest.fixture(scope="session")
-def book(browser, volume, tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pdf, "names", NAMES.get)
-        return PdfReader(pdf.write(browser, tmp_path_factory.mktemp("print") / "book.pdf", volume))
+def printed(browser, tmp_path_factory):
+    """Print a volume, each once: a fixture with parameters would print them in turn, test after test."""
+
+    @cache
+    def print_volume(volume):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(pdf, "names", NAMES.get)
+            return PdfReader(pdf.write(browser, tmp_path_factory.mktemp("print") / "book.pdf", volume))
+
+    return print_volume
+
+
+@pytest.fixture
+def book(printed, volume):
+    return printed(volume)
 
 
 @pytest.fixture
