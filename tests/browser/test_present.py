@@ -134,7 +134,7 @@ def test_figures_of_a_page_are_one_sequence_and_the_page_stays(show):
     assert page.locator(".big .head").inner_text() == "Two boxes"
     assert page.locator(".big .remote b").inner_text() == "2 / 2"
     page.keyboard.press("PageDown")
-    page.get_by_role("button", name="before").click()
+    page.get_by_role("button", name="previous").click()
     assert page.locator(".big .head").inner_text() == "A lookup"
     page.keyboard.press("Escape")
     assert page.evaluate("scrollY") == 700

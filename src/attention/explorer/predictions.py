@@ -21,7 +21,7 @@ class Prediction:
     at: dict[str, Any]
     panel: int
     because: str
-    line: str = ""  # that is to be drawn
+    line: str = ""  # that is to be drawn, or tells the answer
     before: dict[str, Any] | None = None
 
     def payload(self, panel: Panel, state: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
@@ -40,6 +40,7 @@ def choice(
     panel: int = 0,
     at: dict[str, Any] | None = None,
     before: dict[str, Any] | None = None,
+    line: str = "",
 ) -> Prediction:
     """Ask for one of some options.
 
@@ -53,6 +54,7 @@ def choice(
         before: for a question about a change, the state that it starts from, with some controls or all: it is asked
             there, and after the answer that state stays in sight as if it were pinned. Controls that it does not name
             stand as in ``at``.
+        line: the name of a line that tells the answer; the other lines are drawn from the start.
 
     Raises:
         TypeError: an answer that is not a function.
@@ -72,9 +74,10 @@ def choice(
         return found
 
     def tell(_, answer: str, __) -> dict[str, Any]:
-        return {"options": list(options), "said": f"The answer is “{answer}”."}
+        told = {"options": list(options), "said": f"The answer is “{answer}”."}
+        return told | ({"line": line} if line else {})
 
-    return Prediction(question, "option", named, tell, dict(at or {}), panel, because, before=before)
+    return Prediction(question, "option", named, tell, dict(at or {}), panel, because, line, before)
 
 
 def sketch(

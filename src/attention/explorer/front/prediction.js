@@ -58,10 +58,17 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
     choices.replaceChildren(...parts, skip);
     say(kind.longest); // unseen, it takes the room that the verdict will: an answer moves nothing
     undo = stop;
+    giveLines((name) => spec.line && name && name !== spec.line);
+  }
+
+  /** Lines that are drawn although the figure is veiled. */
+  function giveLines(isGiven) {
+    el.querySelectorAll(".stage .line").forEach((line) => setClass(line, "given", Boolean(isGiven(line.dataset.name))));
   }
 
   function settle() {
     delete el.dataset.veiled;
+    giveLines(() => false);
     el.toggleAttribute("data-right", guess !== null && kind.say(guess).startsWith("Right"));
     lock(false);
     choices.replaceChildren();
@@ -95,9 +102,9 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
     store.save();
     focusOn(verdict);
     const panel = asked().element;
-    const isRoom = rectOf(panel).bottom - rectOf(verdict).top < innerHeight - 90; // without the page's bar
-    panel.scrollIntoView({ block: "nearest", behavior: "instant" });
-    verdict.scrollIntoView({ block: isRoom ? "nearest" : "start", behavior: "instant" }); // seen in any case
+    const said = choices.firstChild ? choices : verdict; // seen in any case
+    const isRoom = rectOf(panel).bottom - rectOf(said).top < innerHeight - 90; // without the page's bar
+    isRoom ? panel.scrollIntoView({ block: "nearest" }) : said.scrollIntoView({ block: "start" });
   }
 
   function leaveFor(state) {
@@ -142,7 +149,7 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
   listen(el, "click", ({ target }) => {
     const isFree = !el.contains(target) || target.closest(".prediction, .tools, .sketch, .commit");
     if (standing !== "asked" || isFree) return;
-    question.scrollIntoView({ block: "nearest", behavior: "instant" });
+    question.scrollIntoView({ block: "nearest" });
     flash(question);
   });
 

@@ -124,7 +124,7 @@ function writeFoot() {
   const key = (isThere, words, name, act) => (isThere ? [makeButton({}, act, words), make("kbd", {}, name)] : []);
   foot.replaceChildren(
     make("b", {}, isOneOf ? `${all.indexOf(part) + 1} / ${all.length}` : ""),
-    ...key(isOneOf, "before", "↑", () => go(-1)),
+    ...key(isOneOf, "previous", "↑", () => go(-1)),
     ...key(isOneOf, "next", "↓", () => go(1)),
     ...key(isMoving, "step back", "←", () => step(-1)),
     ...key(isMoving, "step on", "→", () => step(1)),

@@ -66,9 +66,6 @@ function guessSketch(spec, panel) {
     const hidden = [...canvas.stage.children].filter((each) => each !== canvas.svg); // a drawing knows no `inert`
     hidden.forEach((each) => set(each, { inert: "", "aria-hidden": true }));
     canvas.stage.append(...sliders);
-    const lines = [...canvas.stage.querySelectorAll(".line")];
-    const given = lines.filter(({ dataset }) => dataset.name && dataset.name !== spec.line);
-    given.forEach((line) => setClass(line, "given", true));
 
     function changed() {
       heights = filled(drawn);
@@ -143,7 +140,6 @@ function guessSketch(spec, panel) {
     const stop = () => {
       [canvas, commit, ...sliders].forEach((each) => each.remove());
       hidden.forEach((each) => ["inert", "aria-hidden"].forEach((name) => each.removeAttribute(name)));
-      given.forEach((line) => setClass(line, "given", false));
     };
     return { parts: ["Draw the line from left to right."], stop };
   }

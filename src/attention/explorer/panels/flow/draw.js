@@ -16,6 +16,7 @@ function flow(read, hand) {
   svg.append(...ways.map(({ element }) => element));
   let laid = []; // the lines as they stand
   let now = null;
+  const isNarrow = () => Boolean(figure.closest(".narrow"));
 
   function arrowFrom(k) {
     const head = make("polygon", { points: "0,0 -8,4 -8,-4" });
@@ -50,6 +51,7 @@ function flow(read, hand) {
     caption.replaceChildren(...subscripted(now.caption));
     stations.forEach((station, k) => draw(station, k, now.stations[k], now.limits[k]));
     lightUp();
+    if (isNarrow()) lay(); // another step has other matrices
   }
 
   function draw({ element, words, spoken, heads, sides, cells, rows }, k, spec, limits) {
@@ -125,7 +127,10 @@ function flow(read, hand) {
     stage.replaceChildren(svg, ...laid.map(line));
   }
 
-  /** Set the size so that the widest line fits; else break it. Labels stand where a line begins, or they change. */
+  /**
+   * Set the size so that the widest line fits; else break it. Labels stand where a line begins, or they change. On a
+   * narrow page only what the step lights is there, without arrows: all would not fit beside their control.
+   */
   function lay() {
     const places = figure.closest(".wide") ? across : lines;
     if (places !== laid) arrange(places);
@@ -133,8 +138,12 @@ function flow(read, hand) {
     const size = clamp((stage.clientWidth - 2) / widest(laid), FLOW.least, most);
     stage.style.fontSize = `${size.toFixed(2)}px`;
     const room = (stage.clientWidth - 1) / size;
+    const isLit = ({ element }) => element.dataset.when === "now" || element.querySelector(".used");
+    stations.forEach((station) => station.element.toggleAttribute("hidden", isNarrow() && !isLit(station)));
+    svg.toggleAttribute("hidden", isNarrow());
     let line = 0;
-    for (const some of laid) {
+    for (const all of laid) {
+      const some = all.filter(({ element }) => !element.hidden);
       let used = 0;
       some.forEach((station, i) => {
         const next = used + FLOW.gap + widthAfter(station, some[i - 1]);
@@ -148,7 +157,7 @@ function flow(read, hand) {
       const beside = stations.filter((other) => other.line === station.line);
       setStyle(station.element, "--head", `${Math.max(...beside.map(({ head }) => head))}em`);
     });
-    drawWays(size);
+    if (!isNarrow()) drawWays(size);
   }
 
   /**
