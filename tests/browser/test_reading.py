@@ -171,6 +171,7 @@ def test_a_question_that_a_link_set_aside_is_in_reach_beside_the_link(reading, n
 def test_on_a_phone_a_link_leads_to_its_figure_and_back(reading):
     page = reading("04-softmax", **PHONE)
     link, figure = page.locator("a.state[href^='#reaction?']").last, page.locator("#reaction")
+    link.evaluate("link => link.closest('p').style.paddingTop = '900px'")
     link.tap()
     expect(figure).to_be_in_viewport(ratio=0.4)
     page.locator(".al-back").tap()

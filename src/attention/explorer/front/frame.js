@@ -36,7 +36,7 @@ function build(el, payload, given, save) {
   function compare(state) {
     const places = state && store.controls.map((spec) => indexOf(spec, state[spec.name]));
     panels.compare(places);
-    setText(before, places ? `before: ${store.written(places)}` : "");
+    setText(before, state ? `before: ${store.written(state, payload.predict.state)}` : "");
     store.set({});
   }
 

@@ -42,10 +42,11 @@ function makeStore(controls, given, save) {
     return store.controls.findIndex((spec) => spec.name === name);
   }
 
-  /** A state in words. @param {number[]} places */
-  function written(places) {
-    const text = ({ kind, name, labels }, i) => String(kind === "text" ? state[name] : labels[places[i]]);
-    return store.controls.map((spec, i) => `${spec.label} = ${labelled(text(spec, i))}`).join(", ");
+  /** What of a state is not as in another, in words. */
+  function written(some, other) {
+    const changed = store.controls.filter(({ name }) => some[name] !== other[name]);
+    const text = (spec) => spec.labels[indexOf(spec, some[spec.name])];
+    return changed.map((spec) => `${spec.label} = ${labelled(text(spec))}`).join(", ");
   }
 
   /** The states that a link names by their labels, or by themselves. @param {Object<string, string>} labels */
