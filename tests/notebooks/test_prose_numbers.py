@@ -84,6 +84,7 @@ EDITS = [  # as somebody might make them who changes one place and forgets anoth
     ("06-self-attention.ipynb", "set the `3`", "set the `4`"),
     ("07-multi-head.ipynb", "sqrt3=5.2", "sqrt3=5.3"),
     ("teaching.md", "the weights 0.72", "the weights 0.75"),
+    ("teaching.md", "slope is 0.25", "slope is 0.72"),  # which the question above it links to
 ]
 
 

@@ -52,7 +52,7 @@ NO_CLAIM = re.compile(
     r"\s(?:[A-Z]\.)?\d[\d.]*(?:(?:,| and| to|, and) \d[\d.]*)*",
     re.MULTILINE | re.IGNORECASE,
 )
-BLOCK_END = r"\n\s*\n|\n(?= *(?:\||[-*] |#|<))"
+BLOCK_END = r"\n\s*\n|\n(?= *(?:\||[-*] |\d+\. |#|<))"
 SENTENCE_END = rf"{BLOCK_END}|(?<=[.!?])(?<!al\.)[*)”]*\s+(?=[A-Z\d“(*\[$`<])"
 CITATION = re.compile(r"\]\((?:(?:\.\./)?bibliography\.md|https?:)|\{cite|<https?:")
 LINK = re.compile(r"\]\(((?:\.\./)?[\w/-]*?)(?:\.ipynb)?#([\w-]+)")
