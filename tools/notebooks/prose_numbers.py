@@ -98,6 +98,8 @@ class Section:
             html = data.get("text/html", "")
             for payload in map(json.loads, PAYLOAD.findall(html)):
                 self.anchors.add(payload.get("name"))
+                asked = payload.get("predict", {})
+                self.prose += f"\n\n{asked.get('question', '')}\n\n{asked.get('because', '')}"
                 code += "\n".join(text for each in payload["controls"] for text in (each["label"], *each["labels"]))
             if not PAYLOAD.search(html) and "image/svg+xml" not in data:
                 printed += "\n".join([output.get("text", ""), data.get("text/plain", ""), unescape(TAG.sub(" ", html))])
