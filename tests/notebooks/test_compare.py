@@ -104,6 +104,7 @@ OTHER = {
     "no figure": (page(lambda by: bars([0.5])), "0.5"),
     "1 % of a plot's curve": (plot(), plot(0.01)),
     "0.02 of a plot's cell": (plot(), plot(shade=0.52)),
+    "0.02 of a plot's pale cell": (plot(shade=0.03), plot(shade=0.05)),
     "a plot's word": (plot(), plot(label="lass")),
 }
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, writes
 
-from attention.explorer import bars, explore
+from attention.explorer import bars, choice, explore
 from tools.notebooks.execute import BOOK, NOTEBOOKS
 from tools.notebooks.prose_numbers import claims, faults, read
 
@@ -31,6 +31,8 @@ def shows(text, code=""):
 
 
 FIGURE = new_output("display_data", explore(lambda x: bars([x / 3, 0.4567]), x=[0.25, 0.75])._repr_mimebundle_())
+ASKED = choice("Which?", ["1", "2"], lambda panel: int(panel.numbers["values"][0]) - 1, at={"x": 2}, because="0.61.")
+QUESTION = new_output("display_data", explore(lambda x: bars([x]), predict=ASKED, x=[1, 2])._repr_mimebundle_())
 BACKED = [
     ("It is 0.61, or 39 %, of 77 GB.", shows("loss 0.6149 of 77.31, 0.391")),
     ("All 6000 points have 0.61.", shows("", "n = 6_000\nassert abs(loss - 0.61) < 0.005")),
@@ -57,6 +59,7 @@ WRONG = [
     ("It is $(3, 0)$.", shows("", "W[0] = [4.0, 0.0]")),
     ("The score is $4 \\cdot 1 + 1 =$ **5**.", shows("6", "x[5] = 6")),
     ("It is **4**.", shows("3.54")),
+    ("A figure asks.", new_code_cell("", outputs=[QUESTION])),
 ]
 
 
@@ -84,6 +87,7 @@ EDITS = [  # as somebody might make them who changes one place and forgets anoth
     ("06-self-attention.ipynb", "set the `3`", "set the `4`"),
     ("07-multi-head.ipynb", "sqrt3=5.2", "sqrt3=5.3"),
     ("teaching.md", "the weights 0.72", "the weights 0.75"),
+    ("teaching.md", "slope is 0.25", "slope is 0.72"),  # which the question above it links to
 ]
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 SHARE = 0.002  # of a panel's scale
 POINTS = 0.5
-SHADE = 2  # of the 255 of red, green or blue
+SHADE = 4  # of 255 each of red, green and blue: a step of 256 from white to violet, of which 0.02 are five
 
 NUMBER = re.compile(r"(?<![\w.])([-−]?\d+(?:\.\d*)?(?:e[+\-−]?\d+)?)(?!\w)")
 EXPLORER = re.compile(r'<script type="application/json">(.*?)</script>(.*?)</attention-explorer>', re.DOTALL)
@@ -178,7 +178,7 @@ def _plot(reference: str, output: str) -> Iterator[str]:
             yield from _text(one, other)
         elif part % 2 and one[0] == other[0] == "#":
             shades = [np.frombuffer(bytes.fromhex(each[1:]), "u1").astype(int) for each in (one, other)]
-            if np.abs(shades[0] - shades[1]).max() > SHADE:
+            if np.abs(shades[0] - shades[1]).sum() > SHADE:
                 yield f"the colour {one} is now {other}"
         else:
             places = [np.array(NUMBER.findall(each), dtype=float) for each in (one, other)]

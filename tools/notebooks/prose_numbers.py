@@ -52,7 +52,7 @@ NO_CLAIM = re.compile(
     r"\s(?:[A-Z]\.)?\d[\d.]*(?:(?:,| and| to|, and) \d[\d.]*)*",
     re.MULTILINE | re.IGNORECASE,
 )
-BLOCK_END = r"\n\s*\n|\n(?= *(?:\||[-*] |#|<))"
+BLOCK_END = r"\n\s*\n|\n(?= *(?:\||[-*] |\d+\. |#|<))"
 SENTENCE_END = rf"{BLOCK_END}|(?<=[.!?])(?<!al\.)[*)”]*\s+(?=[A-Z\d“(*\[$`<])"
 CITATION = re.compile(r"\]\((?:(?:\.\./)?bibliography\.md|https?:)|\{cite|<https?:")
 LINK = re.compile(r"\]\(((?:\.\./)?[\w/-]*?)(?:\.ipynb)?#([\w-]+)")
@@ -98,6 +98,8 @@ class Section:
             html = data.get("text/html", "")
             for payload in map(json.loads, PAYLOAD.findall(html)):
                 self.anchors.add(payload.get("name"))
+                asked = payload.get("predict", {})
+                self.prose += f"\n\n{asked.get('question', '')}\n\n{asked.get('because', '')}"
                 code += "\n".join(text for each in payload["controls"] for text in (each["label"], *each["labels"]))
             if not PAYLOAD.search(html) and "image/svg+xml" not in data:
                 printed += "\n".join([output.get("text", ""), data.get("text/plain", ""), unescape(TAG.sub(" ", html))])
