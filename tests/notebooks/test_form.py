@@ -55,6 +55,10 @@ FAULTS = {
     "another set-up": (change(1, source="%pip install softlookup"), [NO_SETUP]),
     "26 lines": (change(2, source="\n".join(["x = 1"] * 26)), ["code cell 2 has 26 lines, more than 25"]),
     "an ignored output": (change(4, metadata={"tags": ["nbval-ignore-output"]}), [UNCHECKED]),
+    "a solution in sight": (
+        change(2, metadata={"tags": ["solution"]}),
+        ["code cell 2 is a solution that all see: tag it hide-cell"],
+    ),
     "an ignored output, indented": (
         change(4, source="if loss:\n    # NBVAL_IGNORE_OUTPUT\n    print(loss)"),
         [UNCHECKED],
