@@ -125,4 +125,5 @@ def test_the_table_of_contents_lists_every_notebook():
     chapters = [chapter for part in contents["parts"] for chapter in part["chapters"]]
     more = [section for chapter in chapters for section in chapter.get("sections", ())]
     listed = [contents["root"], *(entry["file"] for entry in chapters + more)]
-    assert {f"book/{page_name(path)}" for path in NOTEBOOKS} <= set(listed)
+    missing = {f"book/{page_name(path)}" for path in NOTEBOOKS} - set(listed)
+    assert not missing, f"_toc.yml does not list {missing}"
