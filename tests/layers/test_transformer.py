@@ -415,6 +415,7 @@ def test_next_probabilities_by_hand():
     logits = torch.tensor([[0.6, 0.3, 0.1], [0.1, 0.45, 0.45]]).log()
     assert_close(next_probabilities(logits, top_p=0.5), torch.tensor([[1.0, 0, 0], [0, 0.5, 0.5]]))
     assert_close(next_probabilities(logits, top_k=1), torch.tensor([[1.0, 0, 0], [0, 1, 0]]))
+    refuses(next_probabilities, {"logits": TOKENS}, TypeError, "logits")
 
 
 # GPT-2
@@ -557,6 +558,7 @@ def made(**wrong):
 
 MAKING = [
     (TypeError, "vocab_size", {"vocab_size": 5.0}),
+    (TypeError, "embed_dim", {"embed_dim": 6.0}),
     (TypeError, "num_layers", {"num_layers": None}),
     (TypeError, "feed_forward", {"feed_forward": 4}),
     (TypeError, "feed_forward", {"feed_forward": FeedForward(6)}),
