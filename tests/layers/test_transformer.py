@@ -503,7 +503,7 @@ def test_a_published_gpt2_is_read(checkpoint, prefix):
     weights = gpt2_weights()
     stored = {prefix + name: weight for name, weight in weights.items()}
     stored[f"{prefix}h.0.attn.bias"] = causal_mask(LENGTH)[None, None]  # older files keep such masks
-    model = Transformer.from_gpt2(checkpoint(stored))
+    model = Transformer.from_gpt2(str(checkpoint(stored)))
     assert not model.training
     tokens = ids(B, LENGTH)
     expected = torch.stack([gpt2(weights, row) for row in tokens])
