@@ -72,7 +72,8 @@ def test_every_exercise_has_a_solution_in_the_book():
     solutions = [cell for cell in hidden if ".check(" in cell.source]  # the others work out an exercise on paper
     printed = ["".join(output.text for output in cell.outputs) for cell in solutions]
     expected = [f"{exercise.name}: {exercise.verdict(right(exercise))}\n" for exercise in EXERCISES]
-    assert sorted(printed) == sorted(expected)
+    lone = {*printed} ^ {*expected}
+    assert sorted(printed) == sorted(expected), f"exercises and the book's cells tagged solution differ in {lone}"
 
 
 @every_exercise

@@ -206,6 +206,14 @@ def test_a_refused_call_leaves_the_caches_as_they_were():
     refuses(model, {"tokens": tokens, "caches": caches}, ValueError, "caches must keep the same tokens")
 
 
+@pytest.mark.parametrize("context", [torch.no_grad, torch.inference_mode])
+def test_without_gradients_what_is_kept_moves_seldom(context):
+    cache, token = KeyValueCache(), rows(1, 1, 1, 2)
+    with context():
+        kept = [cache.update(token, token)[0] for _ in range(32)]
+    assert len({each.data_ptr() for each in kept}) <= 6
+
+
 @pytest.mark.parametrize("context", [torch.no_grad, torch.enable_grad])
 def test_after_an_error_in_the_last_block_and_after_inference_mode_the_caches_go_on(context):
     model, tokens = model_of(MODELS["rotary"]), torch.randint(11, (B, L))

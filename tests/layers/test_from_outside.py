@@ -151,8 +151,8 @@ def test_another_norm(tokens):
     assert_close(model.unembed(x), model.output(x / 2))
 
 
-@pytest.mark.parametrize("length", [3, 4])  # as many as heads, or not
-def test_rows_and_heads_exchanged_are_found(length):
+@pytest.mark.parametrize(("length", "heads"), [(3, 4), (4, 4), (2, 2)])  # as many as heads, or not
+def test_rows_and_heads_exchanged_are_found(length, heads):
     """What returns (B, L, H, D) in place of (B, H, L, D), or no weights where they are asked for."""
 
     def turned(query, key, *positions):
@@ -164,7 +164,7 @@ def test_rows_and_heads_exchanged_are_found(length):
     x = torch.randn(2, length, 16)
     for name, wrong in (("process_heads", turned), ("attend", answered)):
         with pytest.raises(ValueError, match=f"^{name} must"):
-            MultiHeadAttention(16, 4, **{name: wrong})(x, x, x)
+            MultiHeadAttention(16, heads, **{name: wrong})(x, x, x)
     model = make(positions=None, attend=lambda query, key, value, mask, bias: (value, None))
     with pytest.raises(ValueError, match=r"^attend must return weights"):
         model.attention_maps(torch.zeros(1, 3, dtype=torch.long))

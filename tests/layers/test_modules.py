@@ -620,6 +620,14 @@ def test_what_comes_after_the_mask_is_named():
             call()
 
 
+@pytest.mark.parametrize(("layer", "inputs"), [(MultiHeadAttention, 3), (Block, 1), (DecoderBlock, 2)])
+def test_nothing_is_hidden_and_no_weights_come_unless_asked_for(layer, inputs):
+    layer, given = layer(15, 3).double(), [torch.randn(2, 5, 15).double()] * inputs
+    output, weights = layer(*given)
+    assert weights is None
+    assert_near(output, layer(*given, is_causal=False)[0])
+
+
 def test_numpy_s_flags_and_counts_are_flags_and_counts():
     x, layer = torch.randn(1, 3, 4), MultiHeadAttention(np.int64(4), np.int64(2), bias=np.True_)
     for need_weights in (np.False_, np.True_):

@@ -82,7 +82,7 @@ def test_the_answer_is_its_formula_and_that_of_attention(problem, bandwidth):
 @given(problem=problems(), seed=SEEDS)
 def test_the_module_s_answer_is_its_formula(per_key, problem, seed):
     query, key, value, mask = problem
-    module = NadarayaWatson(key, value, per_key)
+    module = NadarayaWatson(key, value, per_key) if per_key else NadarayaWatson(key, value)
     assert torch.equal(module.w, torch.ones(key.shape[:-1] if per_key else (), dtype=key.dtype))
     torch.manual_seed(seed)
     torch.nn.init.normal_(module.w)

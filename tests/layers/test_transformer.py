@@ -415,6 +415,7 @@ def test_next_probabilities_by_hand():
     logits = torch.tensor([[0.6, 0.3, 0.1], [0.1, 0.45, 0.45]]).log()
     assert_close(next_probabilities(logits, top_p=0.5), torch.tensor([[1.0, 0, 0], [0, 0.5, 0.5]]))
     assert_close(next_probabilities(logits, top_k=1), torch.tensor([[1.0, 0, 0], [0, 1, 0]]))
+    refuses(next_probabilities, {"logits": TOKENS}, TypeError, "logits")
 
 
 # GPT-2
@@ -502,7 +503,7 @@ def test_a_published_gpt2_is_read(checkpoint, prefix):
     weights = gpt2_weights()
     stored = {prefix + name: weight for name, weight in weights.items()}
     stored[f"{prefix}h.0.attn.bias"] = causal_mask(LENGTH)[None, None]  # older files keep such masks
-    model = Transformer.from_gpt2(checkpoint(stored))
+    model = Transformer.from_gpt2(str(checkpoint(stored)))
     assert not model.training
     tokens = ids(B, LENGTH)
     expected = torch.stack([gpt2(weights, row) for row in tokens])
@@ -557,9 +558,10 @@ def made(**wrong):
 
 MAKING = [
     (TypeError, "vocab_size", {"vocab_size": 5.0}),
+    (TypeError, "embed_dim", {"embed_dim": 6.0}),
     (TypeError, "num_layers", {"num_layers": None}),
-    (TypeError, "feed_forward", {"feed_forward": 4}),
-    (TypeError, "feed_forward", {"feed_forward": FeedForward(6)}),
+    (TypeError, "as FeedForward, found 4", {"feed_forward": 4}),
+    (TypeError, "as FeedForward, found FeedForward", {"feed_forward": FeedForward(6)}),
     (TypeError, "norm_layer", {"norm_layer": None}),
     (TypeError, "norm_layer", {"norm_layer": nn.LayerNorm(6)}),
     (TypeError, "process_heads", {"positions": None, "process_heads": "rotary"}),

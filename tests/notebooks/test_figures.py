@@ -40,6 +40,11 @@ def test_a_page_has_the_numbers_without_scripts_too():
     assert '<p class="head"><a href="#two">Figure 11.2</a> · Two</p>' in page
 
 
+def test_a_name_that_the_page_has_already_is_refused():
+    with pytest.raises(ValueError, match="book/index: the figure 'two' has the name of a heading"):
+        numbered('<section id="two">' + PAIR[1], "book/index")
+
+
 def test_a_title_is_a_text():
     with pytest.raises(TypeError, match="title must be a text, found 4"):
         html(title=4)

@@ -55,6 +55,10 @@ FAULTS = {
     "another set-up": (change(1, source="%pip install softlookup"), [NO_SETUP]),
     "26 lines": (change(2, source="\n".join(["x = 1"] * 26)), ["code cell 2 has 26 lines, more than 25"]),
     "an ignored output": (change(4, metadata={"tags": ["nbval-ignore-output"]}), [UNCHECKED]),
+    "a solution in sight": (
+        change(2, metadata={"tags": ["solution"]}),
+        ["code cell 2 is a solution that all see: tag it hide-cell"],
+    ),
     "an ignored output, indented": (
         change(4, source="if loss:\n    # NBVAL_IGNORE_OUTPUT\n    print(loss)"),
         [UNCHECKED],
@@ -121,4 +125,5 @@ def test_the_table_of_contents_lists_every_notebook():
     chapters = [chapter for part in contents["parts"] for chapter in part["chapters"]]
     more = [section for chapter in chapters for section in chapter.get("sections", ())]
     listed = [contents["root"], *(entry["file"] for entry in chapters + more)]
-    assert {f"book/{page_name(path)}" for path in NOTEBOOKS} <= set(listed)
+    missing = {f"book/{page_name(path)}" for path in NOTEBOOKS} - set(listed)
+    assert not missing, f"_toc.yml does not list {missing}"

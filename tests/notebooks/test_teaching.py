@@ -24,9 +24,11 @@ def test_a_plan_has_its_chapter_s_title_and_figures_three_questions_and_what_to_
     plans = [part for title, part in SECTIONS.items() if f"]({path.name})" in title]
     assert len(plans) == 1, f"the instructors' page has no section for {path.stem}"
     title = nbformat.read(path, as_version=4).cells[0].source.splitlines()[0].removeprefix("# ")
+    assert title.startswith(f"{int(path.stem[:2])}. "), f"the title of {path.stem} has not its number: {title}"
     assert plans[0].startswith(f"[{title}]")
-    assert re.search(rf"\]\({path.name}#[\w-]+\?", plans[0]), "it leads to no figure"
-    assert len(re.findall(r"(?m)^\d\. \*\*(.+\?.*)\*\* (?:Expect|Most say): \*(.+?)\* (.+)$", plans[0])) == 3
+    assert re.search(rf"\]\({path.name}#[\w-]+\?", plans[0]), f"the plan of {path.stem} leads to no state of a figure"
+    asked = re.findall(r"(?m)^\d\. \*\*(.+\?.*)\*\* (?:Expect|Most say): \*(.+?)\* (.+)$", plans[0])
+    assert len(asked) == 3, "a plan has three questions: 1. **…?** Expect: *a wrong answer* Its correction."
     assert "Leave out: " in plans[0]
 
 

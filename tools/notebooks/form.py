@@ -43,12 +43,15 @@ def faults(notebook: NotebookNode, address: str) -> list[str]:
 def _cell_faults(cell: NotebookNode) -> list[str]:
     found, lines = [], cell.source.splitlines()
     nbval = dict(find_metadata_tags(cell.metadata)) | dict(find_comment_markers(cell.source))
-    is_folded = "hide-input" in cell.metadata.get("tags", ())
+    tags = cell.metadata.get("tags", ())
+    is_folded = "hide-input" in tags
     most = MOST_FOLDED_LINES if is_folded else MOST_LINES
     if len(lines) > most:
         found.append(f"has {len(lines)} lines, more than {most}")
     if is_folded and not lines[0].startswith("# @title "):
         found.append("is folded and has no title: begin it with a line '# @title What it draws', which Colab shows")
+    if "solution" in tags and "hide-cell" not in tags:
+        found.append("is a solution that all see: tag it hide-cell")
     if nbval.get("skip") or not nbval.get("check", True):
         found.append("has its output ignored: print it rounded, or assert its bounds")
     for output in cell.outputs:

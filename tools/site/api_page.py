@@ -1,7 +1,7 @@
 """A Sphinx extension: the package's page, from its source text, so that no build imports the package or PyTorch.
 
 Its directives are written as autodoc's: ``automodule``, ``autoclass`` and ``autofunction``, with ``:members:``. They
-show what has a docstring, in the order of the source.
+show what has a docstring, in the order of the source. ``autopanels`` shows what each kind of panel brings.
 """
 
 import re
@@ -23,6 +23,7 @@ def setup(app):
     """Register with Sphinx."""
     for name in ("automodule", "autoclass", "autofunction"):
         app.add_directive(name, Documented)
+    app.add_directive("autopanels", Panels)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -55,6 +56,18 @@ class Documented(SphinxDirective):
                 lines += description(member, signed(member), module, documented(member))
         else:
             lines = description(item, signed(item) if name == self.arguments[0] else f"{name}()", module, members)
+        return self.parse_text_to_nodes("\n".join(lines))
+
+
+class Panels(SphinxDirective):
+    """What the kinds of panel bring to ``attention.explorer``: none is listed here, each is a folder."""
+
+    def run(self):
+        lines = []
+        for file in sorted(SOURCE.glob("attention/explorer/panels/*/panel.py")):
+            panel = griffe.load("panel", search_paths=[file.parent], allow_inspection=False)
+            for name in panel.exports:
+                lines += description(panel[name], signed(panel[name]), "attention.explorer", [])
         return self.parse_text_to_nodes("\n".join(lines))
 
 

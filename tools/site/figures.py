@@ -74,6 +74,8 @@ def numbered(body: str, page: str) -> str:
     def begin(found: re.Match) -> str:
         number, anchor = next(places)
         anchor, head = found["name"] or anchor, found["head"] or ""
+        if body.count(f' id="{anchor}"') > 1:
+            raise ValueError(f"{page}: the figure {anchor!r} has the name of a heading or of another figure")
         own = f' data-number="{number}"' if number else ""
         head += f'<a href="#{anchor}">Figure {number}</a> · ' if number and head else ""
         return f'<attention-explorer class="attention-explorer" id="{anchor}"{own}>\n{found["script"]}{head}'

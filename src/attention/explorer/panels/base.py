@@ -37,7 +37,7 @@ class Panel(ABC):
     @staticmethod
     def scales(panels: "Sequence[Panel]") -> dict[str, Any]:
         """What is said of the scales that these panels share, of all states and of a group, where they set none."""
-        return {"limits": color_scale(finite(panels, "values"))}
+        return {"limits": color_scale(finite(panels, "values"))} if "values" in panels[0].numbers else {}
 
     def sets(self) -> list[tuple[str, int]]:
         """The controls that a hand sets in it, and how many states each must have."""

@@ -79,10 +79,6 @@ class Diagram(Panel):
     def plain(self):
         return f"<p>{escape(' '.join(filter(None, [self.words['caption'], self.words['alt']])))}</p>"
 
-    @staticmethod
-    def scales(panels):
-        return {}
-
 
 def _place(name: str, box: Box, row: int, column: float, is_lit: bool) -> dict[str, Any]:
     given.one_of(f"the colour of box {name!r}", box.color, given.COLORS)
