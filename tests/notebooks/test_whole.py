@@ -12,8 +12,8 @@ from torch.testing import assert_close
 import attention
 from attention import (
     AdditiveAttention,
+    Block,
     MultiHeadAttention,
-    Transformer,
     attention_weights,
     masked_softmax,
     nadaraya_watson,
@@ -129,25 +129,15 @@ def test_chapter_10_writes_out_the_additive_attention_of_the_package():
 
 
 def chapter_11(names):
-    tokens, positions, norm = names["tokens"], names["positions"], names["norm"]
-    model = Transformer(50, 16, num_heads=4, num_layers=2, max_length=12)
-    model.token_embedding, model.position_embedding, model.final_norm = tokens, positions, norm
-    model.output.weight = tokens.weight
-
-    def blocks_agree(x):
-        for block, ours in zip(model.blocks, names["blocks"], strict=True):
-            block.attend = MultiHeadAttention.from_torch(ours.self_attn)
-            block.before_attend, block.before_feed_forward = ours.norm1, ours.norm2
-            block.feed_forward.up, block.feed_forward.down = ours.linear1, ours.linear2
-            later = names["later"][: x.size(1), : x.size(1)]
-            assert_close(ours(x, src_mask=later), block(x, is_causal=True)[0])
-
-    blocks_agree(torch.randn(3, 12, 16))
-    assert names["logits"].shape == (*names["texts"].shape, 50)
-    assert_close(names["logits"], model(names["texts"]))
-    for ours in names["blocks"]:
-        nn.init.normal_(ours.self_attn.in_proj_bias)
-    blocks_agree(torch.randn(3, 5, 16))
+    ours, later = names["block"], names["later"]
+    nn.init.normal_(ours.self_attn.in_proj_bias)
+    block = Block(16, 4)
+    block.attend = MultiHeadAttention.from_torch(ours.self_attn)
+    block.before_attend, block.before_feed_forward = ours.norm1, ours.norm2
+    block.feed_forward.up, block.feed_forward.down = ours.linear1, ours.linear2
+    for L in (12, 5):
+        x = torch.randn(3, L, 16)
+        assert_close(ours(x, src_mask=later[:L, :L]), block(x, is_causal=True)[0])
 
 
 def chapter_12(names):
