@@ -28,7 +28,11 @@ const foot = make("p", { class: "tools remote" });
 function makePresentation(el, acts) {
   const slide = { el, part: el, size: 0, ...acts };
   const button = makeButton({ class: "present", title: "Large, for a room (p)" }, () => begin(slide), "present");
-  listen(el, "attention-predicted", () => shown === slide && writeFoot());
+  listen(el, "attention-predicted", () => {
+    if (shown !== slide) return;
+    writeFoot();
+    fit(); // a verdict may take more room
+  });
   Object.assign(el, { slide, present: () => begin(slide) });
   /** How much larger a drawing is than on the page; 0 while it is not presented. */
   const scale = () => slide.size * DRAWN;
