@@ -92,8 +92,8 @@ def check_ids(name: str, ids: Tensor, count: int, dims: int = 2) -> None:
 
 
 def extremes(tensor: Tensor) -> list | None:
-    """The least and the largest number, or None where none is known: compiled, traced, mapped over, on meta."""
-    if torch.compiler.is_compiling() or torch.jit.is_tracing() or not tensor.numel():
+    """The least and the largest number, or None where none is known: compiled, mapped over, on meta."""
+    if torch.compiler.is_compiling() or not tensor.numel():
         return None
     try:
         return [int(number) for number in torch.stack(tensor.aminmax()).tolist()]  # one wait for an accelerator

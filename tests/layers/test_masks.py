@@ -90,7 +90,7 @@ WRONG = [
     (causal_mask, TypeError, "length", {"length": 3.0}),
     (causal_mask, TypeError, "key_length", {"length": 3, "key_length": False}),
     (causal_mask, TypeError, "offset", {"length": 3, "offset": True}),
-    (padding_mask, TypeError, "lengths", {"lengths": torch.tensor([1.0]), "length": 3}),
+    (padding_mask, TypeError, "lengths must be a tensor of integers", {"lengths": torch.tensor([1.0]), "length": 3}),
     (padding_mask, TypeError, "lengths", {"lengths": torch.tensor([True]), "length": 3}),
     (padding_mask, TypeError, "lengths", {"lengths": [1, 2], "length": 3}),
     (padding_mask, ValueError, "lengths", {"lengths": torch.tensor(1), "length": 3}),

@@ -10,7 +10,7 @@ import attention
 from attention import causal_mask, padding_mask, window_mask
 
 pytestmark = [pytest.mark.usefixtures("on_the_cpu")]
-FIRST, SECOND = (2, 5), (3, 9)  # (B, L): traced with the one, asked for the other
+FIRST, SECOND, THIRD = (2, 5), (3, 9), (4, 3)  # (B, L): traced with the first, asked for all; 3 are the heads, too
 
 
 class Layers(nn.Module):
@@ -68,7 +68,7 @@ TRACERS = {
 def test_a_trace_answers_as_what_was_traced(trace):
     layers = Layers()
     traced = trace(layers)
-    for shape in (FIRST, SECOND):
+    for shape in (FIRST, SECOND, THIRD):
         given = inputs(*shape)
         assert_close(list(traced(*given)), layers(*given))
 
