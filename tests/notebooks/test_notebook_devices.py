@@ -1,4 +1,4 @@
-"""Notebooks train on the device at hand. One is run on the pretended accelerator here, all of them each week."""
+"""Notebooks train on the device at hand. Two are run on the pretended accelerator here, all of them each week."""
 
 import os
 import re
@@ -15,6 +15,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 ROOT = Path(__file__).parents[2]
 BOOK = ROOT / "book"
+RUN = ("05-masking.ipynb", "11-transformer.ipynb")
 DEVICE = re.compile(r"^device = (?:attention\.)?default_device\(.*?\)", re.MULTILINE)
 TRAINS = re.compile(r"\btorch\.optim\.|\battention\.train\(|\bexperiment\.learn\(\w")
 
@@ -32,30 +33,21 @@ def test_a_notebook_that_trains_says_on_which_device(path):
     assert len(DEVICE.findall(code(path))) == 1
 
 
-@pytest.fixture(scope="module")
-def failures(tmp_path_factory):
-    """What failed on the pretended accelerator: in a notebook that trains, and in a step that trains on the CPU."""
+def test_on_the_accelerator_they_print_the_same_and_a_step_elsewhere_is_found(tmp_path):
     if not hasattr(torch.library.Library, "fallback"):
         pytest.skip("this PyTorch cannot pretend")
-    folder = tmp_path_factory.mktemp("notebooks")
-    shutil.copy(BOOK / "05-masking.ipynb", folder)
+    for name in RUN:
+        shutil.copy(BOOK / name, tmp_path)
     step = "import torch\ntorch.optim.Adam([torch.zeros(6, 6, requires_grad=True, device='cpu')]).step()"
-    nbformat.write(new_notebook(cells=[new_code_cell(step)]), folder / "planted.ipynb")
+    nbformat.write(new_notebook(cells=[new_code_cell(step)]), tmp_path / "planted.ipynb")
     flags = "--nbval --nbval-current-env --rootdir=. -p book.conftest -p no:cacheprovider --junitxml=results.xml"
     paths = os.pathsep.join([str(ROOT), str(ROOT / "src")])
     environment = os.environ | {"ATTENTION_DEVICE": "lazy", "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "pytest", *flags.split(), *sorted(path.name for path in folder.iterdir())]
-    subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
+    command = [sys.executable, "-m", "pytest", *flags.split(), *RUN, "planted.ipynb"]
+    subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False)
     found = {}
-    for case in ElementTree.parse(folder / "results.xml").iter("testcase"):
+    for case in ElementTree.parse(tmp_path / "results.xml").iter("testcase"):
         found.setdefault(case.get("classname"), []).extend(part.text for part in case)
-    return found
-
-
-def test_on_the_accelerator_they_print_the_same(failures):
-    assert failures["05-masking.ipynb"] == []
-
-
-def test_training_elsewhere_is_found(failures):
-    (failure,) = failures["planted.ipynb"]
+    assert [found[name] for name in RUN] == [[], []]
+    (failure,) = found["planted.ipynb"]
     assert "Adam trains a parameter of shape (6, 6) on cpu" in failure
