@@ -75,10 +75,9 @@ def difference(one, other, eyes):
 
 
 @pytest.mark.parametrize("mode", [0, 1], ids=["light", "dark"])
-@pytest.mark.parametrize("ground", ["paper", "raised"])
 @pytest.mark.parametrize("role", [*ROLES, "ink", "muted"])
-def test_every_colour_can_be_read(role, ground, mode):
-    assert contrast(COLORS[role][mode], COLORS[ground][mode]) >= 4.5
+def test_every_colour_can_be_read(role, mode):
+    assert contrast(COLORS[role][mode], COLORS["paper"][mode]) >= 4.5
 
 
 @pytest.mark.parametrize("mode", [0, 1], ids=["light", "dark"])
