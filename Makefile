@@ -89,11 +89,12 @@ browser: chromium book ## test the built book in a real browser
 chromium: $(READY)
 	@$(BIN)/python -m tools.chromium
 
-processors: $(READY) ## the notebooks and unit tests as other processors compute them
+processors: $(READY) ## the notebooks and unit tests as other processors compute them, and a table of what differs
 	@for as in ATEN_CPU_CAPABILITY=default MKL_CBWR=COMPATIBLE OMP_NUM_THREADS=2 \
 		"ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=SSE4_2 ONEDNN_MAX_CPU_ISA=SSE41"; do \
-		echo "$$as"; for tests in "--nbval --nbval-cell-timeout=900 -p no:hypothesispytest book" tests; do \
-		env OMP_NUM_THREADS=1 $$as $(BIN)/python -m pytest -q --tb=no $$tests || failed=1; \
+		for tests in "--nbval --nbval-cell-timeout=900 -p no:hypothesispytest book" tests; do \
+		found=$$(env OMP_NUM_THREADS=1 $$as $(BIN)/python -m pytest -q --tb=no $$tests) || failed=1; \
+		echo "$$found" | grep -E "^(FAILED|ERROR)| (passed|failed|errors?) in " | sed "s/^/$$as | /"; \
 		done; done; exit $${failed:-0}
 
 notebooks: $(READY) ## re-execute and save the notebooks; one with NOTEBOOK=book/05-masking.ipynb

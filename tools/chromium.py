@@ -16,6 +16,8 @@ from playwright.sync_api import Browser, Error, sync_playwright
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 START = "from tools.chromium import chromium\nwith chromium(): pass"
 PLAYWRIGHT = [sys.executable, "-m", "playwright"]
+# Systems for which Playwright has no list of packages.
+OTHERS = {"dnf": "dnf install", "zypper": "zypper install", "pacman": "pacman -S", "apk": "apk add"}
 
 
 @contextmanager
@@ -61,7 +63,8 @@ def main() -> None:
             print("No Chromium starts here:", *command, flush=True)
             subprocess.run(command, check=False)  # what is there may do
     if fault:
-        get = f"'{sys.executable}' -m playwright install --with-deps chromium"
+        other = next((command for name, command in OTHERS.items() if shutil.which(name)), None)
+        get = f"{other} chromium" if other else f"'{sys.executable}' -m playwright install --with-deps chromium"
         sys.exit(f"{fault}\nGet one with {get}; or name one: CHROMIUM=/path/to/chromium.")
     if sys.platform == "linux" and not has_chinese():
         if not apt or subprocess.run([*install, "fontconfig", "fonts-noto-cjk"], check=False).returncode:

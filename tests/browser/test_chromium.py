@@ -20,15 +20,16 @@ NOWHERE = "http://127.0.0.1:9"
 PLACES = ("chrome-headless-shell-linux64/chrome-headless-shell", "ffmpeg-linux")
 
 
-def get(folder, host=NOWHERE, fonts="echo a font", **named):
+def get(folder, host=NOWHERE, fonts="echo a font", manager=""):
     """Get a browser as on a machine without any, where nothing may be installed."""
     (folder / "bin").mkdir()
-    (folder / "bin" / "fc-list").write_text(f"#!/bin/sh\n{fonts}\n", encoding="utf-8")
-    (folder / "bin" / "fc-list").chmod(0o755)
+    for name in filter(None, ("fc-list", manager)):
+        (folder / "bin" / name).write_text(f"#!/bin/sh\n{fonts}\n", encoding="utf-8")
+        (folder / "bin" / name).chmod(0o755)
     known = {name: value for name, value in os.environ.items() if not name.startswith(("CHROMIUM", "PLAYWRIGHT"))}
     settings = {"PATH": str(folder / "bin"), "HOME": str(folder), "PLAYWRIGHT_DOWNLOAD_HOST": host}
     command = [sys.executable, "-m", "tools.chromium"]
-    return subprocess.run(command, cwd=ROOT, env=known | settings | named, capture_output=True, text=True, check=False)
+    return subprocess.run(command, cwd=ROOT, env=known | settings, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.skipif(
@@ -59,9 +60,9 @@ def test_playwright_s_own_is_got(tmp_path):
     assert "No font has Chinese characters" in run.stdout
 
 
-def test_where_none_can_be_had_the_last_line_says_what_to_do(tmp_path):
-    run = get(tmp_path)
+@pytest.mark.parametrize(("manager", "command"), [("", "playwright install --with-deps"), ("pacman", "pacman -S")])
+def test_where_none_can_be_had_the_last_line_says_what_to_do(tmp_path, manager, command):
+    run = get(tmp_path, manager=manager)
     assert run.returncode == 1
     assert "This needs Chromium, and found none that starts" in run.stderr
-    assert "Get one with " in run.stderr.splitlines()[-1]
-    assert "CHROMIUM=/path/to/chromium" in run.stderr.splitlines()[-1]
+    assert f"{command} chromium; or name one: CHROMIUM=/path/to/chromium" in run.stderr.splitlines()[-1]
