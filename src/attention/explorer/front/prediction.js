@@ -58,17 +58,12 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
     choices.replaceChildren(...parts, skip);
     say(kind.longest); // unseen, it takes the room that the verdict will: an answer moves nothing
     undo = stop;
-    giveLines((name) => spec.line && name && name !== spec.line);
-  }
-
-  /** Lines that are drawn although the figure is veiled. */
-  function giveLines(isGiven) {
-    el.querySelectorAll(".stage .line").forEach((line) => setClass(line, "given", Boolean(isGiven(line.dataset.name))));
+    const others = el.querySelectorAll(`.stage .line[data-name]:not([data-name="${CSS.escape(spec.line ?? "")}"])`);
+    others.forEach((line) => setClass(line, "given", Boolean(spec.line))); // drawn although the figure is veiled
   }
 
   function settle() {
     delete el.dataset.veiled;
-    giveLines(() => false);
     el.toggleAttribute("data-right", guess !== null && kind.say(guess).startsWith("Right"));
     lock(false);
     choices.replaceChildren();

@@ -127,10 +127,8 @@ function flow(read, hand) {
     stage.replaceChildren(svg, ...laid.map(line));
   }
 
-  /**
-   * Set the size so that the widest line fits; else break it. Labels stand where a line begins, or they change. On a
-   * narrow page only what the step lights is there, without arrows: all would not fit beside their control.
-   */
+  // Set the size so that the widest line fits; else break it. Labels stand where a line begins, or they change.
+  // On a narrow page only what the step lights is there, without arrows: all would not fit beside their control.
   function lay() {
     const places = figure.closest(".wide") ? across : lines;
     if (places !== laid) arrange(places);
