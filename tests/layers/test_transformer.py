@@ -249,6 +249,7 @@ def test_dropout_of_everything_in_training_alone(norm):
     model, tokens = small_model(norm=norm, dropout=1.0), ids(B, T)
     assert (model(tokens)[0] - model(tokens)[1]).abs().max() > 1e-3
     for block in model.blocks:
+        assert block.attend.dropout == block.dropout.p == 1.0
         block.attend.dropout = 0.0
     assert_close(*model.train()(tokens))
 
@@ -410,7 +411,7 @@ def test_a_top_p_of_1_keeps_all(dtype, options):
 def test_next_probabilities_by_hand():
     """Four equal tokens have a quarter each, without rounding; and each row is cut off by itself."""
     assert_close(next_probabilities(torch.zeros(4), top_p=0.5), torch.tensor([0.5, 0.5, 0.0, 0.0]), rtol=0, atol=0)
-    cold = next_probabilities(torch.tensor([70.0, 1.0]).half(), temperature=1e-3)  # 70,000 is no float16
+    cold = next_probabilities(torch.tensor([70.0, 1.0]).half(), temperature=1e-37)  # 7·10³⁸ is no float32
     assert_close(cold, torch.tensor([1.0, 0.0]).half(), rtol=0, atol=0)
     logits = torch.tensor([[0.6, 0.3, 0.1], [0.1, 0.45, 0.45]]).log()
     assert_close(next_probabilities(logits, top_p=0.5), torch.tensor([[1.0, 0, 0], [0, 0.5, 0.5]]))
