@@ -137,6 +137,7 @@ def test_the_widths_that_are_not_said():
         gpt2 = Transformer(50257, 768, 12, 12, 1024)
     assert sum(parameter.numel() for parameter in gpt2.parameters()) == 124_439_808
     assert Transformer(5, 6, 2, 1, 4, tied=False).output.weight.shape == (5, 6)
+    assert Transformer(5, 600, 2, 1, 4).token_embedding.weight.std().item() == pytest.approx(0.02, rel=0.1)
 
 
 @both_norms
@@ -563,7 +564,7 @@ MAKING = [
     (TypeError, "num_layers", {"num_layers": None}),
     (TypeError, "as FeedForward, found 4", {"feed_forward": 4}),
     (TypeError, "as FeedForward, found FeedForward", {"feed_forward": FeedForward(6)}),
-    (TypeError, "norm_layer", {"norm_layer": None}),
+    (TypeError, "as nn.LayerNorm, found None", {"norm_layer": None}),
     (TypeError, "norm_layer", {"norm_layer": nn.LayerNorm(6)}),
     (TypeError, "process_heads", {"positions": None, "process_heads": "rotary"}),
     (TypeError, "window", {"window": 2.0}),
