@@ -32,11 +32,11 @@ class KeyValueCache:
         return self._length
 
     def __copy__(self) -> "KeyValueCache":
-        """A cache of the same tokens that goes on by itself."""
+        """A cache of the same tokens that goes on by itself: without room, it never writes to what both keep."""
         fork = object.__new__(type(self))
         fork.__dict__ |= self.__dict__
         if self._kept is not None:
-            fork._kept = tuple(each.narrow(-2, 0, self._length).clone() for each in self._kept)
+            fork._kept = tuple(each.narrow(-2, 0, self._length) for each in self._kept)
         return fork
 
     def update(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:

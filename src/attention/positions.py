@@ -142,7 +142,6 @@ def alibi_slopes(num_heads: int, *, device=None, dtype=None) -> Tensor:
     power = 2 ** int(math.log2(num_heads))  # the power of two at or below it
     exponents = [8 * head / power for head in range(1, power + 1)]
     exponents += [4 * head / power for head in range(1, 2 * (num_heads - power), 2)]
-    dtype = dtype or torch.get_default_dtype()
     return torch.tensor([2.0**-exponent for exponent in exponents], device=device, dtype=dtype)
 
 

@@ -58,6 +58,8 @@ def test_heads_of_a_group_share_their_keys_as_pytorch_s_do():
     groups = query.unflatten(1, (3, 2))  # (B, heads of the keys, queries a group, L, D)
     ours = streaming_attention(groups, key.unsqueeze(2), value.unsqueeze(2), block_size=3)
     assert_near(ours.flatten(1, 2), theirs)
+    lone = query[0, 0], key, value[0, 0]
+    assert_near(streaming_attention(*lone), scaled_dot_product_attention(*lone))
 
 
 @pytest.mark.parametrize("is_causal", [False, True])
@@ -125,7 +127,9 @@ def test_a_regrouped_sum_is_the_kernel_s_average(is_causal, block_size):
     weights = elu_kernel(query, key)
     weights = weights.tril() if is_causal else weights
     expected = weights / weights.sum(-1, keepdim=True) @ value
-    assert_close(linear_attention(query, key, value, is_causal=is_causal, block_size=block_size), expected)
+    batch = [each.expand(4, -1, -1) for each in (query, key, value)]
+    found = linear_attention(*batch, is_causal=is_causal, block_size=block_size)
+    assert_close(found, expected.expand(4, -1, -1))
 
 
 @pytest.mark.parametrize("mapped", [(0, None, None), (None, 1, None), (0, 2, 0), (None, None, 0)])
@@ -134,9 +138,13 @@ def test_blocks_map_over_anything(mapped):
     pairs = list(zip(inputs, mapped, strict=True))
     given = [each if dim is None else torch.stack([each, 2 * each, -each], dim) for each, dim in pairs]
     bias, mask = torch.randn(1, 7, dtype=torch.float64), torch.rand(3, 5, 7) < 0.7
+
+    def square(found):
+        return torch.einsum("ld,ld->", found, found)  # of two dimensions, no more
+
     found, wanted = (
         torch.vmap(
-            torch.func.grad(lambda q, k, v, m, f=f: f(q, k, v, m, attn_bias=bias).square().sum(), (0, 1, 2)),
+            torch.func.grad(lambda q, k, v, m, f=f: square(f(q, k, v, m, attn_bias=bias)), (0, 1, 2)),
             (*mapped, 0),
         )(*given, mask)
         for f in (functools.partial(streaming_attention, block_size=2), scaled_dot_product_attention)

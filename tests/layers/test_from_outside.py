@@ -165,6 +165,10 @@ def test_rows_and_heads_exchanged_are_found(length, heads):
     for name, wrong in (("process_heads", turned), ("attend", answered)):
         with pytest.raises(ValueError, match=f"^{name} must"):
             MultiHeadAttention(16, heads, **{name: wrong})(x, x, x)
+    with pytest.raises(ValueError, match=r"^attend must return weights"):
+        MultiHeadAttention(16, heads, attend=lambda q, k, v, *_: (v, v[..., :1]))(x, x, x, need_weights=True)
+    with pytest.raises(ZeroDivisionError):
+        MultiHeadAttention(16, heads, attend=lambda *given: 1 / 0)(x, x, x)
     model = make(positions=None, attend=lambda query, key, value, mask, bias: (value, None))
     with pytest.raises(ValueError, match=r"^attend must return weights"):
         model.attention_maps(torch.zeros(1, 3, dtype=torch.long))

@@ -539,7 +539,7 @@ WRONG_HEADS_INPUTS = [
     (ValueError, "value", {"value": ones(2, 7, 3)}),
     (ValueError, "query", dict.fromkeys(("query", "key", "value"), ones(5, 15))),
     (ValueError, "key", {"key": ones(1, 2, 7, 15)}),
-    (ValueError, "query", {"query": ones(1, 5, 15)}),
+    (ValueError, "found query (1, 5, 15), key (2, 7, 15), value (2, 7, 15)", {"query": ones(1, 5, 15)}),
     (TypeError, "attn_bias", {"attn_bias": ones(5, 7).bool()}),
     (ValueError, "attn_bias", {"attn_bias": ones(2, 5, 7)}),
     (ValueError, "key_positions", {"key_positions": ones(5)}),

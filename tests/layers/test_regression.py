@@ -206,7 +206,7 @@ WRONG = [
 ]
 WRONG_BANDWIDTHS = [
     *[(ValueError, "bandwidth must be positive", {"bandwidth": wrong}) for wrong in (0, -1.0, -math.inf, math.nan)],
-    (ValueError, "bandwidth must be one number", {"bandwidth": torch.ones(7)}),
+    (ValueError, "found bandwidth (7,)", {"bandwidth": torch.ones(7)}),
 ]
 
 

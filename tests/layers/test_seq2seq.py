@@ -331,7 +331,7 @@ WRONG_SIZES = [
     (TypeError, "num_layers", {"num_layers": 1.5}),
     (ValueError, "vocabulary_size", {"vocabulary_size": 2}),
     (ValueError, "hidden_dim", {"hidden_dim": 0}),
-    (ValueError, "num_layers", {"num_layers": 0}),
+    (ValueError, "num_layers must be at least 1, found 0", {"num_layers": 0}),
     (ValueError, "dropout", {"dropout": 2}),
 ]
 

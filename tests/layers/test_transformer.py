@@ -137,6 +137,7 @@ def test_the_widths_that_are_not_said():
         gpt2 = Transformer(50257, 768, 12, 12, 1024)
     assert sum(parameter.numel() for parameter in gpt2.parameters()) == 124_439_808
     assert Transformer(5, 6, 2, 1, 4, tied=False).output.weight.shape == (5, 6)
+    assert Transformer(5, 600, 2, 1, 4).token_embedding.weight.std().item() == pytest.approx(0.02, rel=0.1)
 
 
 @both_norms
@@ -249,6 +250,7 @@ def test_dropout_of_everything_in_training_alone(norm):
     model, tokens = small_model(norm=norm, dropout=1.0), ids(B, T)
     assert (model(tokens)[0] - model(tokens)[1]).abs().max() > 1e-3
     for block in model.blocks:
+        assert block.attend.dropout == block.dropout.p == 1.0
         block.attend.dropout = 0.0
     assert_close(*model.train()(tokens))
 
@@ -410,7 +412,7 @@ def test_a_top_p_of_1_keeps_all(dtype, options):
 def test_next_probabilities_by_hand():
     """Four equal tokens have a quarter each, without rounding; and each row is cut off by itself."""
     assert_close(next_probabilities(torch.zeros(4), top_p=0.5), torch.tensor([0.5, 0.5, 0.0, 0.0]), rtol=0, atol=0)
-    cold = next_probabilities(torch.tensor([70.0, 1.0]).half(), temperature=1e-3)  # 70,000 is no float16
+    cold = next_probabilities(torch.tensor([70.0, 1.0]).half(), temperature=1e-37)  # 7·10³⁸ is no float32
     assert_close(cold, torch.tensor([1.0, 0.0]).half(), rtol=0, atol=0)
     logits = torch.tensor([[0.6, 0.3, 0.1], [0.1, 0.45, 0.45]]).log()
     assert_close(next_probabilities(logits, top_p=0.5), torch.tensor([[1.0, 0, 0], [0, 0.5, 0.5]]))
@@ -562,7 +564,7 @@ MAKING = [
     (TypeError, "num_layers", {"num_layers": None}),
     (TypeError, "as FeedForward, found 4", {"feed_forward": 4}),
     (TypeError, "as FeedForward, found FeedForward", {"feed_forward": FeedForward(6)}),
-    (TypeError, "norm_layer", {"norm_layer": None}),
+    (TypeError, "as nn.LayerNorm, found None", {"norm_layer": None}),
     (TypeError, "norm_layer", {"norm_layer": nn.LayerNorm(6)}),
     (TypeError, "process_heads", {"positions": None, "process_heads": "rotary"}),
     (TypeError, "window", {"window": 2.0}),

@@ -15,8 +15,8 @@ class Panel(ABC):
     Panels of one ``group`` are small multiples: they stand in one grid and share their scales.
 
     A kind of panel is a folder here, and its name that folder's: ``histogram/``. ``panel.py`` holds the function
-    ``histogram``, whose docstring has an example that makes a ``panel``, and the subclass that it returns; its
-    ``__all__`` lists what an author writes. ``draw.js`` registers what draws it, ``draw.css`` is its style.
+    ``histogram``, whose docstring has an example that makes a ``panel``, and the subclass that it returns, of that
+    ``kind``; its ``__all__`` lists what an author writes. ``draw.js`` registers what draws it, ``draw.css`` styles it.
     """
 
     kind: ClassVar[str]
