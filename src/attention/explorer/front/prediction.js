@@ -97,9 +97,9 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
     store.save();
     focusOn(verdict);
     const panel = asked().element;
-    const said = choices.firstChild ? choices : verdict; // seen in any case
-    const isRoom = rectOf(panel).bottom - rectOf(said).top < innerHeight - 90; // without the page's bar
-    isRoom ? panel.scrollIntoView({ block: "nearest" }) : said.scrollIntoView({ block: "start" });
+    const isRoom = rectOf(panel).bottom - rectOf(verdict).top < innerHeight - 90; // without the page's bar
+    const isBelow = isRoom && rectOf(panel).bottom > innerHeight;
+    (isBelow ? panel : verdict).scrollIntoView({ block: isRoom ? "nearest" : "start" }); // the verdict in any case
   }
 
   function leaveFor(state) {

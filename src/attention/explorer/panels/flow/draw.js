@@ -17,6 +17,7 @@ function flow(read, hand) {
   let laid = []; // the lines as they stand
   let now = null;
   const isNarrow = () => Boolean(figure.closest(".narrow"));
+  const isShown = ({ element }) => !element.classList.contains("unlit");
 
   function arrowFrom(k) {
     const head = make("polygon", { points: "0,0 -8,4 -8,-4" });
@@ -137,11 +138,11 @@ function flow(read, hand) {
     stage.style.fontSize = `${size.toFixed(2)}px`;
     const room = (stage.clientWidth - 1) / size;
     const isLit = ({ element }) => element.dataset.when === "now" || element.querySelector(".used");
-    stations.forEach((station) => station.element.toggleAttribute("hidden", isNarrow() && !isLit(station)));
+    stations.forEach((station) => setClass(station.element, "unlit", isNarrow() && !isLit(station)));
     svg.toggleAttribute("hidden", isNarrow());
     let line = 0;
     for (const all of laid) {
-      const some = all.filter(({ element }) => !element.hidden);
+      const some = all.filter(isShown);
       let used = 0;
       some.forEach((station, i) => {
         const next = used + FLOW.gap + widthAfter(station, some[i - 1]);
@@ -152,7 +153,7 @@ function flow(read, hand) {
       });
     }
     stations.forEach((station) => {
-      const beside = stations.filter((other) => other.line === station.line);
+      const beside = stations.filter((other) => isShown(other) && other.line === station.line);
       setStyle(station.element, "--head", `${Math.max(...beside.map(({ head }) => head))}em`);
     });
     if (!isNarrow()) drawWays(size);
