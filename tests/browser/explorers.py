@@ -7,10 +7,10 @@ from payloads import unpack
 
 SMALLEST = np.finfo(np.float32).tiny  # below it float32 keeps fewer digits
 SHOWN = """(element) => JSON.stringify([...element.querySelectorAll(
-    '[data-value], .station, path.line, path.points, path.arrow, .diagram :is(g, text), caption, figcaption')
+    '[data-value], .station, path.line, path.points, path.arrow, .bead, .diagram :is(g, text), caption, figcaption')
     ].map((part) =>
     [part.closest('[class]').className.baseVal, part.dataset.value ?? part.dataset.when ?? part.textContent,
-     'masked' in part.dataset, part.getAttribute('d')]))"""
+     'masked' in part.dataset, part.getAttribute('d'), part.getAttribute('cx')]))"""
 STATE = """(element) => Object.fromEntries([...element.querySelectorAll('.control')].map((control) => {
     const input = control.querySelector('input, select');
     const name = control.querySelector('.name').textContent;
