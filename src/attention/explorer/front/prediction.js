@@ -34,6 +34,7 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
 
   /** Begin, or draw anew on other panels. */
   function begin() {
+    asked().element.dataset.asked = ""; // on a narrow page it comes first: the question is about it
     if (standing === "guessed" && !store.live) leaveFor(spec.state);
     stand(standing);
   }

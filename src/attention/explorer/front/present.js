@@ -143,7 +143,7 @@ function fit() {
   const whole = Math.max(Math.min(innerWidth / SCREEN.width, innerHeight / SCREEN.height), 1 / ENLARGED);
   const boxes = [el, el.querySelector(".panels")].filter(Boolean);
   const overflows = (box) => box.scrollHeight > box.clientHeight + 1 || box.scrollWidth > box.clientWidth + 1;
-  for (let size = whole; ; size *= 0.95) {
+  for (let size = whole; ; size *= 0.98) {
     shown.size = size;
     setStyle(el, "--r", `${(16 * ENLARGED * size).toFixed(2)}px`);
     lay();

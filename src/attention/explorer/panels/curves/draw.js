@@ -43,6 +43,7 @@ function curves(read, hand) {
   const widestName = Math.max(0, ...names.map((name) => textWidth(name, NAME_SIZE, 600)));
   let now = null;
   let compared = null;
+  let isAsked = false; // a question hides its lines, or did
   let at = null; // the place that is read, an index of x
   let plot = null;
 
@@ -175,11 +176,16 @@ function curves(read, hand) {
     ends.forEach((end) => set(end, { visibility: plot.isDirect ? "visible" : "hidden" }));
     const dot = () => make("i", { class: "dot", "aria-hidden": "true" });
     const axes = read.small ? [`${now.axes[0]} →`, `${now.axes[1]} ↑`].filter((words) => words.length > 2) : [];
-    const listed = plot.isDirect && !hand.hidesData() ? [] : names;
+    isAsked ||= hand.hidesData();
+    const isListed = !plot.isDirect || hand.hidesData();
+    const listed = isListed || isAsked ? names : []; // after an answer unseen, so that the figure stays as high
+    const visibility = `visibility: ${isListed ? "inherit" : "hidden"}`;
     const many = pointNames.filter((_, i) => !isAlone(i));
     key.replaceChildren(
       ...axes.map((words) => make("span", { class: "axis" }, words)),
-      ...listed.map((name, i) => make("span", colors[i], sampleOf("line", dashes[i]["stroke-dasharray"]), name)),
+      ...listed.map((name, i) =>
+        make("span", { ...colors[i], style: visibility }, sampleOf("line", dashes[i]["stroke-dasharray"]), name),
+      ),
       ...many.map((name) => make("span", colorOf(name), dot(), name)),
     );
   }
