@@ -367,3 +367,18 @@ def test_a_finger_keeps_what_it_drags_and_the_page_stays(show):
         after = grip.bounding_box()
         assert [after["x"] - before["x"], after["y"] - before["y"]] == pytest.approx([across, down], abs=4)
         assert page.evaluate("scrollY") == top
+
+
+MOVED = """(slider, place) => {
+    slider.value = place;
+    slider.dispatchEvent(new Event('input', {bubbles: true}));
+    return new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn(scrollY))));
+}"""
+
+
+def test_the_page_stays_while_a_figure_is_moved_whose_top_is_out_of_sight(chapter):
+    page = chapter("book/08-positions.html", reduced_motion="reduce").page
+    clock = page.locator("#clock")
+    clock.evaluate("el => scrollBy(0, el.getBoundingClientRect().top + 99)")
+    slider, top = clock.locator("input[type=range]").first, page.evaluate("scrollY")
+    assert {slider.evaluate(MOVED, place) for place in range(30)} == {top}

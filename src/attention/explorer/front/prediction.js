@@ -34,7 +34,7 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
 
   /** Begin, or draw anew on other panels. */
   function begin() {
-    asked().element.dataset.asked = ""; // on a narrow page it comes first: the question is about it
+    asked().element.dataset.asked = "";
     if (standing === "guessed" && !store.live) leaveFor(spec.state);
     stand(standing);
   }
@@ -49,7 +49,7 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
   }
 
   function ask() {
-    setStyle(element, "min-height", "0");
+    reserve(() => "0");
     el.dataset.veiled = spec.kind;
     el.toggleAttribute("data-given", Boolean(spec.before)); // where it starts from is no answer
     compare(null);
@@ -84,24 +84,33 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
   function say(words) {
     verdict.replaceChildren(make("b", {}, words), ...subscripted(reason));
     after.append(again);
-    choices.after(after);
+    place();
+  }
+
+  /** On a narrow page the verdict stands below the panel that it is about, which comes first: nothing parts them. */
+  function place() {
+    const above = el.classList.contains("narrow") ? asked().element.closest(".panels > *") : choices;
+    if (!question.hidden && above.nextSibling !== after) above.after(after); // what is moved loses the focus
   }
 
   /** @param {any} given the guess, or null where the reader has none */
   function answer(given) {
     guess = given;
     before = null;
-    setStyle(element, "min-height", `${rectOf(element).height}px`); // nor does a short verdict
+    reserve((part) => `${rectOf(part).height}px`); // nor does a short verdict
     store.set(spec.state);
     if (guess !== null) memory.keep(guess);
     stand(guess === null ? "shown" : "guessed");
     store.save();
     focusOn(verdict);
     const panel = asked().element;
+    const isUnder = rectOf(after).top > rectOf(panel).top;
     const isRoom = rectOf(panel).bottom - rectOf(verdict).top < innerHeight - 90; // without the page's bar
-    const isBelow = isRoom && rectOf(panel).bottom > innerHeight;
-    (isBelow ? panel : verdict).scrollIntoView({ block: isRoom ? "nearest" : "start" }); // the verdict in any case
+    const isBelow = !isUnder && isRoom && rectOf(panel).bottom > innerHeight;
+    (isBelow ? panel : after).scrollIntoView({ block: isRoom ? "nearest" : "start" }); // the verdict in any case
   }
+
+  const reserve = (heightOf) => [element, after].forEach((part) => setStyle(part, "min-height", heightOf(part)));
 
   function leaveFor(state) {
     before ??= { ...store.state };
@@ -152,6 +161,7 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
   return {
     element,
     begin,
+    place,
     moved,
     lift,
     /** Ask what a link has set aside. */

@@ -61,6 +61,7 @@ function graph(read, hand) {
     const isOneLine = (unit) => sum(unit) <= built.wide;
     const isWide = (unit) => Math.max(...widths(unit)) <= built.wide;
     const unit = UNITS.find(isOneLine) ?? UNITS.find(isWide) ?? UNITS.at(-1);
+    const zoom = hand.scale() > 1 ? clamp(built.wide / sum(unit), 1, 2) : 1; // presented, it fills its room
     const spots = places.map(([x, y], node) => {
       const { left, up, before } = boxes[parts.findIndex((part) => part.includes(node))];
       return [before + NODE.reach + unit * (x - left), NODE.reach + unit * (up - y)];
@@ -88,7 +89,7 @@ function graph(read, hand) {
         make("g", {}, ...others.map((node) => nodes[node])),
         make("g", asking.length ? list : {}, ...asking.map((node) => nodes[node])),
       );
-      svg.style.width = `${Math.floor(width * hand.scale())}px`;
+      svg.style.width = `${Math.floor(width * hand.scale() * zoom)}px`;
       return svg;
     });
     scroller.replaceChildren(...pictures);
