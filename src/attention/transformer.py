@@ -3,8 +3,7 @@
 Dimensions: B batch, L tokens, S keys (as many, and those that caches keep), E width, H heads, V size of the vocabulary.
 """
 
-import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 
 import torch
@@ -19,12 +18,11 @@ from attention.arguments import (
     check_probability,
     kind,
 )
-from attention.blocks import Block, FeedForward, MakeLayer
+from attention.blocks import Block, FeedForward, MakeLayer, with_own_modules
 from attention.cache import KeyValueCache
 from attention.checkpoints import read_gpt2
 from attention.functional import at_least_float32
 from attention.masks import of_heads, window_mask
-from attention.modules import Attend, ProcessHeads
 from attention.positions import alibi_bias, check_positions, rotate_heads
 from attention.sampling import next_probabilities, without_dropout
 
@@ -46,12 +44,10 @@ class Transformer(nn.Module):
         dropout: probability of dropping a number in training.
         tied: whether the output's weight is the embedding's, (V, E).
         embed_std: standard deviation of the embeddings at the start.
-        num_key_value_heads: of each attention, as in :class:`attention.MultiHeadAttention`; H when not given.
         window: how many tokens each may look at, itself included; all before it when not given.
-        process_heads: of each attention, as in :class:`attention.MultiHeadAttention`; of a module each has a copy.
-            Rotary positions with another base are ``positions=None, process_heads=partial(rotate_heads,
-            base=500_000.0)``.
-        attend: likewise, with a bias by distance, too: the queries are the last L of the S keys' positions.
+        **heads: ``bias``, ``num_key_value_heads``, ``process_heads`` and ``attend`` of each attention, as in
+            :class:`attention.MultiHeadAttention`; of a module each has a copy. Rotary positions with another base are
+            ``positions=None, process_heads=partial(rotate_heads, base=500_000.0)``.
 
     Raises:
         TypeError, ValueError: as :class:`Block`; also if learned positions have no ``max_length``, or rotary ones a
@@ -81,10 +77,8 @@ class Transformer(nn.Module):
         dropout: float = 0.0,
         tied: bool = True,
         embed_std: float = 0.02,
-        num_key_value_heads: int | None = None,
         window: int | None = None,
-        process_heads: ProcessHeads | None = None,
-        attend: Attend | None = None,
+        **heads,
     ) -> None:
         super().__init__()
         check_count("vocab_size", vocab_size, least=1)
@@ -102,28 +96,18 @@ class Transformer(nn.Module):
         check_positive("embed_std", embed_std)
         check_flags(tied=tied)
         if positions == "rotary":
-            if process_heads is not None:
+            if heads.get("process_heads") is not None:
                 raise ValueError("process_heads must be None beside positions='rotary', which is rotate_heads there")
             if embed_dim // num_heads % 2:
                 raise ValueError(f"rotary positions need heads of an even width, found {embed_dim // num_heads}")
-            process_heads = rotate_heads
+            heads["process_heads"] = rotate_heads
         self.positions, self.window, self.max_length = positions, window, max_length
         self.token_embedding = nn.Embedding(vocab_size, embed_dim)
         self.position_embedding = nn.Embedding(max_length, embed_dim) if positions == "learned" else None
         self.dropout = nn.Dropout(dropout)
+        options = {"feed_forward": feed_forward, "norm_layer": norm_layer, "dropout": dropout}
         self.blocks = nn.ModuleList(
-            Block(
-                embed_dim,
-                num_heads,
-                norm,
-                feed_forward=feed_forward,
-                norm_layer=norm_layer,
-                dropout=dropout,
-                num_key_value_heads=num_key_value_heads,
-                process_heads=_copied(process_heads),
-                attend=_copied(attend),
-            )
-            for _ in range(num_layers)
+            Block(embed_dim, num_heads, norm, **options, **with_own_modules(heads)) for _ in range(num_layers)
         )
         self.final_norm = norm_layer(embed_dim) if norm == "pre" else nn.Identity()
         self.output = nn.Linear(embed_dim, vocab_size, bias=False)
@@ -339,8 +323,3 @@ class Transformer(nn.Module):
     def _check_length(self, name: str, length: int) -> None:
         if self.max_length is not None and length > self.max_length:
             raise ValueError(f"{name} must have at most max_length={self.max_length} positions, found {length}")
-
-
-def _copied(function: Callable | None) -> Callable | None:
-    """A module's copy, as each block has weights of its own."""
-    return copy.deepcopy(function) if isinstance(function, nn.Module) else function

@@ -128,7 +128,9 @@ def test_masks_and_bias_beside_a_cache_are_for_all_keys(need_weights):
 
 def test_blocks_hand_it_on():
     x, memory = rows(B, L, 12), rows(B, 5, 12)
-    block, decoder_block = Block(12, 3, process_heads=rotate_heads).double(), DecoderBlock(12, 3).double()
+    heads = {"num_key_value_heads": 1, "process_heads": rotate_heads}
+    block, decoder_block = Block(12, 3, **heads).double(), DecoderBlock(12, 3, **heads).double()
+    assert decoder_block.cross_attend.k_proj.out_features == 4
     for read in (block, lambda x, **options: decoder_block(x, memory, **options)):
         cache = KeyValueCache()
         parts = [read(part, is_causal=True, cache=cache)[0] for part in x.split(4, dim=1)]

@@ -568,6 +568,7 @@ MAKING = [
     (TypeError, "norm_layer", {"norm_layer": nn.LayerNorm(6)}),
     (TypeError, "process_heads", {"positions": None, "process_heads": "rotary"}),
     (TypeError, "window", {"window": 2.0}),
+    (TypeError, "num_key_heads", {"num_key_heads": 2}),
     (TypeError, "tied", {"tied": "no"}),
     (ValueError, "vocab_size", {"vocab_size": 0}),
     (ValueError, "num_layers", {"num_layers": 0}),
