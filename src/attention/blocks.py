@@ -51,20 +51,7 @@ class FeedForward(nn.Module):
         return self.down(hidden)  # (…, L, E)
 
 
-class _Residual(nn.Module):
-    """What both blocks have: layers that each add to what they were given, the feed-forward layer last."""
-
-    def _add_feed_forward(self, embed_dim: int, feed_forward: MakeLayer, before: MakeLayer, after: MakeLayer) -> None:
-        check_factory("feed_forward", feed_forward, "FeedForward")
-        self.feed_forward = feed_forward(embed_dim)
-        self.before_feed_forward, self.after_feed_forward = before(embed_dim), after(embed_dim)
-
-    def _add(self, x: Tensor, found: Tensor, norm: nn.Module) -> Tensor:
-        dropout = self.dropout
-        return norm(x + (dropout(found) if dropout.p else found))
-
-
-class Block(_Residual):
+class Block(nn.Module):
     """One block of a Transformer: self-attention, then a feed-forward layer, each added to what it was given.
 
     Pre-norm normalises what each of the two reads, ``x + layer(norm(x))``; post-norm normalises the sum,
@@ -113,7 +100,9 @@ class Block(_Residual):
         self.dropout = nn.Dropout(dropout)
         self.feed_forward = None
         if feed_forward is not None:
-            self._add_feed_forward(embed_dim, feed_forward, before, after)
+            check_factory("feed_forward", feed_forward, "FeedForward")
+            self.feed_forward = feed_forward(embed_dim)
+            self.before_feed_forward, self.after_feed_forward = before(embed_dim), after(embed_dim)
 
     def forward(
         self,
@@ -141,13 +130,14 @@ class Block(_Residual):
         own = self.before_attend(x)  # (B, L, E), and so are all that follow
         places = {"query_positions": positions, "key_positions": positions}
         attended, weights = self.attend(own, own, own, attn_mask, **places, **options)
-        x = self._add(x, attended, self.after_attend)
+        x = self.after_attend(x + self.dropout(attended))
         if self.feed_forward is not None:
-            x = self._add(x, self.feed_forward(self.before_feed_forward(x)), self.after_feed_forward)
+            changed = self.feed_forward(self.before_feed_forward(x))
+            x = self.after_feed_forward(x + self.dropout(changed))
         return x, weights
 
 
-class DecoderBlock(_Residual):
+class DecoderBlock(nn.Module):
     """One block of a decoder: as :class:`Block`, with cross-attention to an encoder's output, the memory, in between.
 
     Args:
@@ -191,7 +181,9 @@ class DecoderBlock(_Residual):
         heads = with_own_modules(heads | {"process_heads": None})
         self.cross_attend = MultiHeadAttention(embed_dim, num_heads, dropout, **heads)
         self.before_cross_attend, self.after_cross_attend = before(embed_dim), after(embed_dim)
-        self._add_feed_forward(embed_dim, feed_forward, before, after)
+        check_factory("feed_forward", feed_forward, "FeedForward")
+        self.feed_forward = feed_forward(embed_dim)
+        self.before_feed_forward, self.after_feed_forward = before(embed_dim), after(embed_dim)
 
     def forward(
         self,
@@ -228,13 +220,12 @@ class DecoderBlock(_Residual):
         own = self.before_attend(x)  # (B, L, E)
         places = {"query_positions": positions, "key_positions": positions}
         attended, _ = self.attend(own, own, own, attn_mask, **places, **options)
-        x = self._add(x, attended, self.after_attend)
-        query = self.before_cross_attend(x)
-        attended, weights = self.cross_attend(
-            query, memory, memory, memory_mask, need_weights=need_weights, key_mask=memory_key_mask
-        )
-        x = self._add(x, attended, self.after_cross_attend)
-        return self._add(x, self.feed_forward(self.before_feed_forward(x)), self.after_feed_forward), weights
+        x = self.after_attend(x + self.dropout(attended))
+        query, options = self.before_cross_attend(x), {"need_weights": need_weights, "key_mask": memory_key_mask}
+        attended, weights = self.cross_attend(query, memory, memory, memory_mask, **options)
+        x = self.after_cross_attend(x + self.dropout(attended))
+        changed = self.feed_forward(self.before_feed_forward(x))
+        return self.after_feed_forward(x + self.dropout(changed)), weights
 
 
 def _before_and_after(norm: str, norm_layer: MakeLayer) -> tuple[MakeLayer, MakeLayer]:

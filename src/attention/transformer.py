@@ -266,7 +266,7 @@ class Transformer(nn.Module):
             else:
                 check_ids("positions", positions, self.position_embedding.num_embeddings, positions.dim())
                 x = x + self.position_embedding(positions)
-        return self.dropout(x) if self.dropout.p else x
+        return self.dropout(x)
 
     def _run_blocks(
         self,
