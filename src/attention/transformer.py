@@ -279,18 +279,17 @@ class Transformer(nn.Module):
     ) -> tuple[Tensor, list[Tensor]]:
         """What the last block returns, (B, L, E), and the weights of each block, (B, H, L, S)."""
         kept = 0 if caches is None else len(caches[0])
-        weights_shape = len(tokens), self.blocks[0].attend.num_heads, tokens.size(1), kept + tokens.size(1)
-        masks = self._masks(attn_masks, weights_shape, tokens.device)
+        B, L, H = *tokens.shape, self.blocks[0].attend.num_heads
+        masks = self._masks(attn_masks, (B, H, L, kept + L), tokens.device)
         x = self._embed(tokens, positions, kept)  # (B, L, E)
-        shared = {"is_causal": True, "need_weights": need_weights, "key_mask": key_mask}
+        bias = None
         if self.positions == "alibi":  # in float32 or better: 16 bits can't tell far distances apart
-            options = {"offset": kept, "device": x.device, "dtype": at_least_float32(x)}
-            shared["attn_bias"] = alibi_bias(*weights_shape[1:], **options)[None]  # (1, H, L, S)
-        if self.blocks[0].attend.process_heads is not None:
-            shared["positions"] = positions
+            bias = alibi_bias(H, L, kept + L, offset=kept, device=x.device, dtype=at_least_float32(x))[None]
+        options = {"is_causal": True, "need_weights": need_weights, "attn_bias": bias, "key_mask": key_mask}
+        options["positions"] = None if self.blocks[0].attend.process_heads is None else positions
         all_weights = []
         for block, mask, cache in zip(self.blocks, masks, caches or [None] * len(self.blocks), strict=True):
-            x, weights = block(x, mask, cache=cache, **shared)
+            x, weights = block(x, mask, cache=cache, **options)
             all_weights.append(weights)
         return x, all_weights
 
