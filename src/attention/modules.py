@@ -147,38 +147,33 @@ class MultiHeadAttention(nn.Module):
         self._check_inputs(query, key, value)
         check_flags(is_causal=is_causal, need_weights=need_weights)
         kept = 0 if cache is None else len(cache)
-        H, D = self.num_heads, self.head_dim
-        B, L, new = query.size(0), query.size(1), key.size(1)
-        S = kept + new
+        B, L, N = query.size(0), query.size(1), key.size(1)
+        H, G, D, S = self.num_heads, self.num_key_value_heads, self.head_dim, kept + N
         mask = self._check_masks(attn_mask, attn_bias, key_mask, (B, H, L, S))
-        hides_some = is_causal and not (kept and new <= 1)  # a last query alone sees all that there is
-        in_kernel = hides_some and not kept and self.kernel is None and mask is None and attn_bias is None
-        if hides_some and not in_kernel:
-            mask = with_causal(mask, (L, S), kept, device=query.device)
+        is_causal = is_causal and not (kept and N <= 1)  # a last query alone sees all that there is
+        if is_causal and (kept or mask is not None or attn_bias is not None or self.kernel is not None):
+            mask, is_causal = with_causal(mask, (L, S), kept, device=query.device), False
         places = self._positions("query_positions", query_positions, query, kept)
         key_places = self._positions("key_positions", key_positions, key, kept)
         q = self.q_proj(query).view(B, L, H, D).transpose(1, 2)  # (B, H, L, D)
-        k = self.k_proj(key).view(B, new, self.num_key_value_heads, D).transpose(1, 2)  # (B, its heads, S, D)
-        v = self.v_proj(value).view(B, new, self.num_key_value_heads, D).transpose(1, 2)
+        k = self.k_proj(key).view(B, N, G, D).transpose(1, 2)  # (B, G, N, D)
+        v = self.v_proj(value).view(B, N, G, D).transpose(1, 2)
         if places is not None:
             q, k = self._process(q, k, places, key_places)
         if cache is not None:
-            k, v = cache.update(k, v)
-        is_shared = self.num_key_value_heads < H
-        as_rows = is_shared and L == 1 and self.kernel is None and not in_kernel
-        if as_rows:  # of one token the queries that share a key stand as rows before it, so that no key is copied
-            q, mask, attn_bias = (_rows_of_groups(each, self.num_key_value_heads) for each in (q, mask, attn_bias))
-        elif is_shared:
-            k, v = (each.repeat_interleave(H // each.size(1), dim=1) for each in (k, v))  # (B, H, S, D)
+            k, v = cache.update(k, v)  # (B, G, S, D)
+        if G < H and L == 1 and not is_causal and self.kernel is None:
+            # The queries that share a key become its rows, (B, G, H / G, D): to copy all kept keys takes far longer.
+            q, mask, attn_bias = (_rows_of_groups(each, G) for each in (q, mask, attn_bias))
+        elif G < H:
+            k, v = (each.repeat_interleave(H // G, dim=1) for each in (k, v))  # (B, H, S, D)
         if self.kernel is not None:
             heads, weights = self._attend(q, k, v, mask, attn_bias, need_weights)
         else:
             kernel = plain_attention if need_weights else fused_attention
-            heads, weights = kernel(q, k, v, mask, attn_bias, self.dropout if self.training else 0.0, in_kernel)
-        if as_rows:
-            heads, weights = (None if each is None else each.flatten(1, 2).unsqueeze(2) for each in (heads, weights))
-        output = self.out_proj(heads.transpose(1, 2).flatten(2))  # (B, L, E)
-        return output, weights if need_weights else None
+            heads, weights = kernel(q, k, v, mask, attn_bias, self.dropout if self.training else 0.0, is_causal)
+        output = self.out_proj(heads.reshape(B, H, L, D).transpose(1, 2).flatten(2))  # (B, L, E)
+        return output, weights.reshape(B, H, L, k.size(2)) if need_weights else None
 
     @classmethod
     @torch.no_grad()
@@ -355,7 +350,7 @@ def _rows_of_groups(tensor: Tensor | None, groups: int) -> Tensor | None:
     """(…, H, 1, n) → (…, groups, H / groups, n); the same for what is one for all heads."""
     if tensor is None or tensor.dim() < 3 or tensor.size(-3) == 1:
         return tensor
-    return tensor.squeeze(-2).unflatten(-2, (groups, -1))
+    return tensor.view(*tensor.shape[:-3], groups, tensor.size(-3) // groups, tensor.size(-1))
 
 
 def _check_torch(module: nn.MultiheadAttention) -> None:

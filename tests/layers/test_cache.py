@@ -102,6 +102,9 @@ def test_is_causal_shows_all_kept_keys_and_the_new_ones_up_to_ones_own(need_weig
     assert_close(output, expected)
     if need_weights:
         assert_close(weights, all_weights)
+    one, _ = layer(new[:, :1], new[:, :2], new[:, :2], is_causal=True, cache=copy.copy(cache))  # and two new keys
+    seen = torch.cat([x, new[:, :1]], dim=1)
+    assert_close(one, layer(new[:, :1], seen, seen)[0])
     expected, _ = layer(new[:, :2], torch.cat([x, x[:, :2]], dim=1), torch.cat([x, x[:, :2]], dim=1))
     assert_close(layer(x[:, 4:6], x[:, :2], x[:, :2], cache=cache)[0], expected)
 
