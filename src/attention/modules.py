@@ -170,8 +170,9 @@ class MultiHeadAttention(nn.Module):
         if self.kernel is not None:
             heads, weights = self._attend(q, k, v, mask, attn_bias, need_weights)
         else:
-            kernel = plain_attention if need_weights else fused_attention
-            heads, weights = kernel(q, k, v, mask, attn_bias, self.dropout if self.training else 0.0, is_causal)
+            find = plain_attention if need_weights else fused_attention
+            dropout = self.dropout if self.training else 0.0
+            heads, weights = find(q, k, v, mask, attn_bias, dropout=dropout, is_causal=is_causal)
         output = self.out_proj(heads.reshape(B, H, L, D).transpose(1, 2).flatten(2))  # (B, L, E)
         return output, weights.reshape(B, H, L, k.size(2)) if need_weights else None
 
