@@ -10,7 +10,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from attention.arguments import check_flags, check_floating, check_probability, check_query_key, check_value
+from attention.arguments import check_flags, check_floating, check_probability, check_value, weights_shape_of
 from attention.masks import check_bias, check_mask, with_causal, with_keys
 
 
@@ -68,7 +68,7 @@ def attention_weights(
     >>> attention_weights(torch.zeros(1, 4), torch.randn(2, 4)).tolist()
     [[0.5, 0.5]]
     """
-    weights_shape = check_query_key(query, key)
+    weights_shape = weights_shape_of(query, key)
     check_flags(is_causal=is_causal)
     check_mask("attn_mask", attn_mask, weights_shape)
     check_bias(attn_bias, weights_shape)
@@ -168,10 +168,10 @@ def without_autocast(tensor: Tensor):
 
     A device such as ``meta`` has none, and may not be asked; ``torch.compile`` of PyTorch 2.11 can't trace that.
     """
-    kind = tensor.device.type
-    has_autocast = torch.compiler.is_compiling() or torch.amp.is_autocast_available(kind)
-    is_on = has_autocast and torch.is_autocast_enabled(kind)
-    return torch.autocast(kind, enabled=False) if is_on else contextlib.nullcontext()
+    device_type = tensor.device.type
+    has_autocast = torch.compiler.is_compiling() or torch.amp.is_autocast_available(device_type)
+    is_on = has_autocast and torch.is_autocast_enabled(device_type)
+    return torch.autocast(device_type, enabled=False) if is_on else contextlib.nullcontext()
 
 
 def _hide_the_future(scores: Tensor) -> None:

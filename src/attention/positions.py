@@ -8,7 +8,7 @@ import math
 import torch
 from torch import Tensor
 
-from attention.arguments import broadcasts, check_choice, check_count, check_matrix, check_positive, kind, shapes
+from attention.arguments import broadcasts, check_choice, check_count, check_matrix, check_positive, shapes, type_of
 
 LAYOUTS = ("halves", "interleaved")
 
@@ -183,7 +183,7 @@ def alibi_bias(
 def check_positions(name: str, positions: Tensor, rows: tuple[int, ...]) -> None:
     """Raise unless the positions are numbers for rows (…, L): one for each of the L, or with all dimensions."""
     if not isinstance(positions, Tensor) or positions.dtype == torch.bool:
-        raise TypeError(f"{name} must be a tensor of numbers, found {kind(positions)}")
+        raise TypeError(f"{name} must be a tensor of numbers, found {type_of(positions)}")
     if positions.shape != rows[-1:] and (positions.dim() != len(rows) or not broadcasts(positions, rows)):
         wanted = f"{tuple(rows[-1:])}, or all dimensions of {tuple(rows)}"
         raise ValueError(f"{name} must have shape {wanted}, found {tuple(positions.shape)}")

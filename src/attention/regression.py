@@ -6,7 +6,7 @@ Dimensions: … leading, L queries, S keys, D width of a point, Dv value width.
 import torch
 from torch import Tensor, nn
 
-from attention.arguments import check_matrix, check_positive, check_query_key, check_value, shapes
+from attention.arguments import check_matrix, check_positive, check_value, shapes, weights_shape_of
 from attention.functional import masked_softmax
 from attention.masks import check_mask
 
@@ -82,7 +82,7 @@ class NadarayaWatson(nn.Module):
 
 def _answer(query: Tensor, key: Tensor, value: Tensor, w: Tensor | float, attn_mask: Tensor | None) -> Tensor:
     query, key, values = _matrix(query), _matrix(key), _matrix(value)
-    weights_shape = check_query_key(query, key)
+    weights_shape = weights_shape_of(query, key)
     _check_value(query, key, values)
     check_mask("attn_mask", attn_mask, weights_shape)
     weights = masked_softmax(_scores(query, key, w), attn_mask).to(value.dtype)  # (…, L, S)

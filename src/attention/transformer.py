@@ -16,13 +16,13 @@ from attention.arguments import (
     check_ids,
     check_positive,
     check_probability,
-    kind,
+    type_of,
 )
 from attention.blocks import Block, FeedForward, MakeLayer, with_own_modules
 from attention.cache import KeyValueCache
 from attention.checkpoints import read_gpt2
 from attention.functional import at_least_float32
-from attention.masks import of_heads, window_mask
+from attention.masks import window_mask, with_head_axis
 from attention.positions import alibi_bias, check_positions, rotate_heads
 from attention.sampling import next_probabilities, without_dropout
 
@@ -296,7 +296,7 @@ class Transformer(nn.Module):
     def _masks(self, attn_masks: Mapping[int, Tensor] | None, weights_shape: tuple, device) -> list[Tensor | None]:
         """What each block hides beside the future: by its own mask, and by the window."""
         *_, L, S = weights_shape
-        masks = [of_heads((attn_masks or {}).get(number), weights_shape) for number in range(len(self.blocks))]
+        masks = [with_head_axis((attn_masks or {}).get(number), weights_shape) for number in range(len(self.blocks))]
         if self.window is None or self.window >= S:
             return masks
         window = window_mask(L, self.window, S, offset=S - L, device=device)  # (L, S)
@@ -306,13 +306,14 @@ class Transformer(nn.Module):
         count = len(self.blocks)
         if caches is not None:
             if not isinstance(caches, Sequence):
-                raise TypeError(f"caches must be a list, as make_caches returns it, found {type(caches).__name__}")
+                raise TypeError(f"caches must be a list, as make_caches returns it, found {type_of(caches)}")
             if len(caches) != count or len({id(cache) for cache in caches}) != len(caches):
                 raise ValueError(f"caches must be one of its own for each of {count} blocks, found {len(caches)}")
             if len({len(cache) for cache in caches}) != 1:
                 raise ValueError(f"caches must keep the same tokens, found {[len(cache) for cache in caches]}")
         if attn_masks is not None and not isinstance(attn_masks, Mapping):
-            raise TypeError(f"attn_masks must be a dict, from a block's number to its mask, found {kind(attn_masks)}")
+            found = type_of(attn_masks)
+            raise TypeError(f"attn_masks must be a dict, from a block's number to its mask, found {found}")
         for number in attn_masks or ():
             if number not in range(count):
                 raise ValueError(f"attn_masks must be for blocks 0 to {count - 1}, found {number!r}")

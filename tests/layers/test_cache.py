@@ -225,9 +225,9 @@ def test_after_an_error_in_the_last_block_and_after_inference_mode_the_caches_go
     caches, attend = model.make_caches(), model.blocks[1].attend
     for wrong, part, mode in ((tokens[:1], tokens[:, :4], torch.inference_mode), (tokens, tokens[:, 4:6], context)):
         with mode():
-            attend.kernel = lambda query, key, value, mask, bias: (value[..., :1], None)
+            attend.attend = lambda query, key, value, mask, bias: (value[..., :1], None)
             refuses(model, {"tokens": wrong, "caches": caches}, ValueError, "attend must return")
-            attend.kernel = None
+            attend.attend = None
             found = model(part, caches)
     assert_close(found, model(tokens[:, :6])[:, 4:])
 

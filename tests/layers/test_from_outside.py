@@ -165,8 +165,10 @@ def test_rows_and_heads_exchanged_are_found(length, heads):
     for name, wrong in (("process_heads", turned), ("attend", answered)):
         with pytest.raises(ValueError, match=f"^{name} must"):
             MultiHeadAttention(16, heads, **{name: wrong})(x, x, x)
-    with pytest.raises(ValueError, match=r"^attend must return weights"):
-        MultiHeadAttention(16, heads, attend=lambda q, k, v, *_: (v, v[..., :1]))(x, x, x, need_weights=True)
+    for weights in (lambda q, k: q[..., :1], lambda q, k: (q @ k.mT).transpose(1, 2)):
+        layer = MultiHeadAttention(16, heads, attend=lambda q, k, v, *_, of=weights: (v, of(q, k)))
+        with pytest.raises(ValueError, match=r"^attend must"):
+            layer(x, x, x, need_weights=True)
     with pytest.raises(ZeroDivisionError):
         MultiHeadAttention(16, heads, attend=lambda *given: 1 / 0)(x, x, x)
     model = make(positions=None, attend=lambda query, key, value, mask, bias: (value, None))
@@ -176,6 +178,7 @@ def test_rows_and_heads_exchanged_are_found(length, heads):
 
 ATTENDS = {
     "as many keys as queries": lambda q, k, v, *_: (linear_attention(q, k, v, is_causal=True), None),
+    "four rows": lambda q, k, v, *_: (torch.arange(4)[:, None] * v, None),
     "two keys at least": lambda q, k, v, *_: ((q @ k.mT).topk(2).values.mean(-1, keepdim=True) * v, None),
 }
 
