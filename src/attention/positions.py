@@ -50,7 +50,7 @@ def rotate(x: Tensor, positions: Tensor | None = None, *, base: float = 10000.0,
     Pair i of a row at position p, ``(a, b)``, becomes ``(a cos φ − b sin φ, a sin φ + b cos φ)`` with
     ``φ = p / base^(2i / D)``. If queries and keys are both turned, their dot products depend on the distance of their
     positions alone. Values are not turned. The angles are computed in float64 (on MPS, which lacks it, in float32), the
-    products in float32 or better; at position 10⁶ half precision could not tell one angle from the next.
+    products in float32 or better.
 
     Args:
         x: queries or keys, (…, L, D), with D even; of heads (B, H, L, D). In the order (B, L, H, D) each row would

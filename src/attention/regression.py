@@ -49,7 +49,6 @@ class NadarayaWatson(nn.Module):
     """Average the values with a Gaussian kernel whose width is learned: one for all keys, or one a key.
 
     ``output = softmax(−½ ‖(query − key)·w‖²) · value``: w is one over the bandwidth, and its sign says nothing.
-    With one w a key this is dot-product attention too, of features (1, q, q²) and (−½w²k², w²k, −½w²).
 
     Args:
         key: (…, S, D), or (S,) for numbers on a line.

@@ -53,7 +53,7 @@ class Transformer(nn.Module):
         TypeError, ValueError: as :class:`Block`; also if learned positions have no ``max_length``, or rotary ones a
             ``process_heads`` beside their own or heads of an odd width.
 
-    Source: Radford et al. (2019), section 2.3. Its 12 layers of width 768 have 124,439,808 parameters.
+    Source: Radford et al. (2019), section 2.3.
 
     >>> model = Transformer(vocab_size=10, embed_dim=6, num_heads=2, num_layers=3, max_length=8)
     >>> model(torch.tensor([[3, 1, 4, 1, 5]])).shape
