@@ -32,7 +32,8 @@ def check_positive(name: str, number: float) -> None:
 
 
 def _check_number(name: str, number: float) -> None:
-    if not isinstance(number, Real | Tensor) or isinstance(number, bool):  # a bool was most likely meant for another
+    is_number = number.numel() == 1 if isinstance(number, Tensor) else isinstance(number, Real)
+    if not is_number or isinstance(number, bool):  # a bool was most likely meant for another
         raise TypeError(f"{name} must be a number, found {number!r}")
 
 

@@ -51,7 +51,7 @@ class DotProductAttention(nn.Module):
         Args:
             query: (…, L, D).
             key: (…, S, D).
-            value: (…, S, Dv).
+            value: (…, S, Dv), numbers also where they are hidden, as 0 · NaN is NaN.
             attn_mask: as in :func:`attention_weights`.
 
         Returns:

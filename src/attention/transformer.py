@@ -143,18 +143,18 @@ class Transformer(nn.Module):
 
         Raises:
             TypeError, ValueError: ids, masks, positions or caches that do not fit, or more tokens than
-                ``max_length``. Then, and whatever else is raised, the caches are as they were.
+                ``max_length``. Then, and whatever else is raised, each :class:`KeyValueCache` is as it was.
         """
         check_ids("tokens", tokens, self.token_embedding.num_embeddings)
         self._check_parts(caches, attn_masks, positions)
         given = tokens, caches, attn_masks, key_mask, positions
         if torch.compiler.is_compiling():  # which does not trace what follows in every version
             return self.unembed(self._run_blocks(*given)[0])
-        before = [vars(cache).copy() for cache in caches or ()]
+        before = [(cache, vars(cache).copy()) for cache in caches or () if isinstance(cache, KeyValueCache)]
         try:
             return self.unembed(self._run_blocks(*given)[0])
         except BaseException:
-            for cache, state in zip(caches or (), before, strict=True):
+            for cache, state in before:
                 vars(cache).update(state)
             raise
 
@@ -217,7 +217,9 @@ class Transformer(nn.Module):
         check_ids("tokens", tokens, self.token_embedding.num_embeddings)
         check_count("length", length)
         check_flags(cache=cache)
-        if temperature == 0 and (top_k is not None or top_p is not None):
+        if temperature != 0:
+            check_positive("temperature", temperature)
+        elif top_k is not None or top_p is not None:
             raise ValueError("temperature must be above 0 to draw with top_k or top_p, found 0")
         if length > 0:
             self._check_length("tokens and all new tokens but the last", tokens.size(1) + length - 1)
@@ -230,7 +232,7 @@ class Transformer(nn.Module):
                 else:
                     probabilities = next_probabilities(logits, temperature=temperature, top_k=top_k, top_p=top_p)
                     token = torch.multinomial(probabilities, 1, generator=generator)  # (B, 1)
-                tokens = torch.cat([tokens, token], dim=1)
+                tokens = torch.cat([tokens, token.to(tokens.dtype)], dim=1)
                 unread = token if cache else tokens
         return tokens
 

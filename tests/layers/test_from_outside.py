@@ -35,6 +35,8 @@ def test_a_cache_of_ones_own(tokens):
     """One that keeps a list of parts, and is handed to a model of the package."""
 
     class Parts:
+        __slots__ = ("parts",)
+
         def __init__(self):
             self.parts = []
 

@@ -339,8 +339,9 @@ def test_greedy_generation_is_a_slow_loop(positions):
         for _ in range(8):
             scores = model(torch.tensor([row]))[0, -1].tolist()
             row.append(scores.index(max(scores)))
-    assert model.generate(tokens, 8).tolist() == expected
-    assert model.generate(tokens, 0).tolist() == tokens.tolist()
+    for dtype in (torch.int32, torch.int64):
+        assert_close(model.generate(tokens.to(dtype), 8), torch.tensor(expected, dtype=dtype))
+    assert_close(model.generate(tokens, 0), tokens)
 
 
 def test_generation_draws_from_the_next_probabilities():
@@ -410,8 +411,9 @@ def test_a_top_p_of_1_keeps_all(dtype, options):
 
 
 def test_next_probabilities_by_hand():
-    """Four equal tokens have a quarter each, without rounding; and each row is cut off by itself."""
+    """Four equal tokens have a quarter each, without rounding; of any that are equal the first stay; row by row."""
     assert_close(next_probabilities(torch.zeros(4), top_p=0.5), torch.tensor([0.5, 0.5, 0.0, 0.0]), rtol=0, atol=0)
+    assert next_probabilities(torch.zeros(1000), top_k=3).nonzero().flatten().tolist() == [0, 1, 2]
     cold = next_probabilities(torch.tensor([70.0, 1.0]).half(), temperature=1e-37)  # 7·10³⁸ is no float32
     assert_close(cold, torch.tensor([1.0, 0.0]).half(), rtol=0, atol=0)
     logits = torch.tensor([[0.6, 0.3, 0.1], [0.1, 0.45, 0.45]]).log()
@@ -650,7 +652,7 @@ GENERATING = [
     (ValueError, "length", {"length": -1}),
     (ValueError, "temperature", {"top_k": 2}),
     (ValueError, "temperature", {"top_p": 0.5}),
-    (ValueError, "temperature", {"temperature": -1.0}),
+    (ValueError, "temperature", {"temperature": -1.0, "length": 0}),
     (ValueError, "top_k", {"temperature": 1.0, "top_k": 0}),
     (ValueError, "top_p", {"temperature": 1.0, "top_p": 0.0}),
     (ValueError, "top_p", {"temperature": 1.0, "top_p": 1.2}),
