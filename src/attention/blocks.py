@@ -221,8 +221,10 @@ class DecoderBlock(nn.Module):
         places = {"query_positions": positions, "key_positions": positions}
         attended, _ = self.attend(own, own, own, attn_mask, **places, **options)
         x = self.after_attend(x + self.dropout(attended))
-        query, options = self.before_cross_attend(x), {"need_weights": need_weights, "key_mask": memory_key_mask}
-        attended, weights = self.cross_attend(query, memory, memory, memory_mask, **options)
+        query = self.before_cross_attend(x)
+        attended, weights = self.cross_attend(
+            query, memory, memory, memory_mask, need_weights=need_weights, key_mask=memory_key_mask
+        )
         x = self.after_cross_attend(x + self.dropout(attended))
         changed = self.feed_forward(self.before_feed_forward(x))
         return self.after_feed_forward(x + self.dropout(changed)), weights

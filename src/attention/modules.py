@@ -154,13 +154,10 @@ class MultiHeadAttention(nn.Module):
         is_causal = is_causal and not (kept and N <= 1)  # a last query alone sees all that there is
         if is_causal and (kept or mask is not None or attn_bias is not None or self.attend is not None):
             mask, is_causal = with_causal(mask, (L, S), kept, device=query.device), False
-        places = self._positions("query_positions", query_positions, query, kept)
-        key_places = self._positions("key_positions", key_positions, key, kept)
         q = self.q_proj(query).view(B, L, H, D).transpose(1, 2)  # (B, H, L, D)
         k = self.k_proj(key).view(B, N, G, D).transpose(1, 2)  # (B, G, N, D)
         v = self.v_proj(value).view(B, N, G, D).transpose(1, 2)
-        if places is not None:
-            q, k = self._process(q, k, places, key_places)
+        q, k = self._process(q, k, query_positions, key_positions, kept)
         if cache is not None:
             k, v = cache.update(k, v)  # (B, G, S, D)
         if G < H and L == 1 and not is_causal and self.attend is None:
@@ -171,9 +168,9 @@ class MultiHeadAttention(nn.Module):
         if self.attend is not None:
             heads, weights = self._answer(q, k, v, mask, attn_bias, need_weights)
         else:
-            find = plain_attention if need_weights else fused_attention
+            softmax_attention = plain_attention if need_weights else fused_attention
             dropout = self.dropout if self.training else 0.0
-            heads, weights = find(q, k, v, mask, attn_bias, dropout=dropout, is_causal=is_causal)
+            heads, weights = softmax_attention(q, k, v, mask, attn_bias, dropout=dropout, is_causal=is_causal)
         output = self.out_proj(heads.reshape(B, H, L, D).transpose(1, 2).flatten(2))  # (B, L, E)
         return output, weights.reshape(B, H, L, k.size(2)) if need_weights else None
 
@@ -232,10 +229,17 @@ class MultiHeadAttention(nn.Module):
             )
         return with_keys(with_head_axis(attn_mask, weights_shape), key_mask, weights_shape)
 
-    def _process(self, q: Tensor, k: Tensor, places: Tensor, key_places: Tensor) -> tuple[Tensor, Tensor]:
+    def _process(self, q, k, query_positions, key_positions, kept: int) -> tuple[Tensor, Tensor]:
         """What ``process_heads`` makes of queries and keys, and raise unless their shapes are as before."""
-        _check_order("process_heads", self.process_heads, (q, k), places[..., :1], key_places[..., :1])
-        new_q, new_k = self.process_heads(q, k, places, key_places)
+        if self.process_heads is None:
+            for name, positions in (("query_positions", query_positions), ("key_positions", key_positions)):
+                if positions is not None:
+                    raise ValueError(f"{name} are for a layer that was made with process_heads, found one without")
+            return q, k
+        q_places = _places("query_positions", query_positions, q, kept)
+        k_places = _places("key_positions", key_positions, k, kept)
+        _check_order("process_heads", self.process_heads, (q, k), q_places[..., :1], k_places[..., :1])
+        new_q, new_k = self.process_heads(q, k, q_places, k_places)
         if new_q.shape[:-1] != q.shape[:-1] or new_k.shape[:-1] != k.shape[:-1]:
             found = f"{shapes(query=new_q, key=new_k)} from {shapes(query=q, key=k)}"
             raise ValueError(f"process_heads must keep (B, H, L, …) and (B, G, N, …), found {found}")
@@ -253,17 +257,6 @@ class MultiHeadAttention(nn.Module):
             found = None if weights is None else tuple(weights.shape)
             raise ValueError(f"attend must return weights (B, H, L, S) where they are needed, found {found}")
         return heads, weights
-
-    def _positions(self, name: str, positions: Tensor | None, tokens: Tensor, kept: int) -> Tensor | None:
-        """What ``process_heads`` is told: positions (L,), or (B, L) → (B, 1, L), and those after the kept if none."""
-        if self.process_heads is None:
-            if positions is not None:
-                raise ValueError(f"{name} are for a layer that was made with process_heads, found one without")
-            return None
-        if positions is None:
-            return torch.arange(kept, kept + tokens.size(1), device=tokens.device)
-        check_positions(name, positions, tokens.shape[:-1])
-        return positions.unsqueeze(1) if positions.dim() == 2 else positions
 
 
 class AdditiveAttention(nn.Module):
@@ -332,6 +325,14 @@ class AdditiveAttention(nn.Module):
         check_mask("attn_mask", attn_mask, scores.shape)
         weights = masked_softmax(scores, with_keys(attn_mask, key_mask, scores.shape))
         return nn.functional.dropout(weights, self.dropout, self.training) @ value, weights
+
+
+def _places(name: str, positions: Tensor | None, heads: Tensor, kept: int) -> Tensor:
+    """Where rows (B, H, L, D) stand: (L,), or (B, L) → (B, 1, L); after the kept ones when not given."""
+    if positions is None:
+        return torch.arange(kept, kept + heads.size(2), device=heads.device)
+    check_positions(name, positions, (heads.size(0), heads.size(2)))
+    return positions.unsqueeze(1) if positions.dim() == 2 else positions
 
 
 def _rows_of_groups(tensor: Tensor | None, G: int) -> Tensor | None:

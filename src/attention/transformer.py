@@ -281,12 +281,12 @@ class Transformer(nn.Module):
     ) -> tuple[Tensor, list[Tensor]]:
         """What the last block returns, (B, L, E), and the weights of each block, (B, H, L, S)."""
         kept = 0 if caches is None else len(caches[0])
-        B, L, H = *tokens.shape, self.blocks[0].attend.num_heads
-        masks = self._masks(attn_masks, (B, H, L, kept + L), tokens.device)
+        B, L, H, S = *tokens.shape, self.blocks[0].attend.num_heads, kept + tokens.size(1)
+        masks = self._masks(attn_masks, (B, H, L, S), tokens.device)
         x = self._embed(tokens, positions, kept)  # (B, L, E)
         bias = None
         if self.positions == "alibi":  # in float32 or better: 16 bits can't tell far distances apart
-            bias = alibi_bias(H, L, kept + L, offset=kept, device=x.device, dtype=at_least_float32(x))[None]
+            bias = alibi_bias(H, L, S, offset=kept, device=x.device, dtype=at_least_float32(x))[None]
         options = {"is_causal": True, "need_weights": need_weights, "attn_bias": bias, "key_mask": key_mask}
         options["positions"] = None if self.blocks[0].attend.process_heads is None else positions
         all_weights = []
@@ -305,6 +305,7 @@ class Transformer(nn.Module):
         return [window if mask is None else mask & window for mask in masks]
 
     def _check_parts(self, caches: object, attn_masks: object, positions: Tensor | None) -> None:
+        """Raise unless these are parts for these blocks; what each part holds, the blocks check."""
         count = len(self.blocks)
         if caches is not None:
             if not isinstance(caches, Sequence):
