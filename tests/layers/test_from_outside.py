@@ -106,9 +106,8 @@ def test_a_feed_forward_layer_with_a_gate(tokens):
     attended = x + block.attend(*[block.before_attend(x)] * 3)[0]
     assert_close(block(x)[0], attended + block.feed_forward(block.before_feed_forward(attended)))
     assert model(tokens).shape == (2, 9, 11)
-    wide = make(
-        max_length=9, feed_forward=partial(FeedForward, hidden_dim=5, activation=partial(gelu, approximate="tanh"))
-    )
+    inner = partial(FeedForward, hidden_dim=5, activation=partial(gelu, approximate="tanh"))
+    wide = make(max_length=9, feed_forward=inner)
     assert wide.blocks[0].feed_forward.up.weight.shape == (5, 16)
 
 
@@ -213,9 +212,8 @@ def test_adapters_on_the_eight_projections(tokens):
             setattr(block.attend, name, Adapted(getattr(block.attend, name)))
     assert_close(model(tokens), before)
     model(tokens).square().sum().backward()
-    assert [module.up.weight.grad.any().item() for module in model.modules() if isinstance(module, Adapted)] == [
-        True
-    ] * 8
+    trained = [part.up.weight.grad.any().item() for part in model.modules() if isinstance(part, Adapted)]
+    assert trained == [True] * 8
     assert model.generate(tokens, 4).tolist() == model.generate(tokens, 4, cache=False).tolist()
 
 

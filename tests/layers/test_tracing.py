@@ -92,9 +92,8 @@ def test_the_older_tracer_bakes_in_no_length_and_no_shortcut():
         )
 
     heads = attention.MultiHeadAttention(12, 3).requires_grad_(False)
-    traced = torch.jit.trace(
-        attend, (torch.randn(5, 5), torch.ones(5, 5) > 0, torch.randn(2, 5, 12)), check_trace=False
-    )
+    example = torch.randn(5, 5), torch.ones(5, 5) > 0, torch.randn(2, 5, 12)
+    traced = torch.jit.trace(attend, example, check_trace=False)
     given = torch.randn(7, 7), torch.rand(7, 7) < 0.5, torch.randn(3, 7, 12)
     given[1][2] = False
     assert_close(traced(*given), attend(*given))

@@ -532,12 +532,7 @@ def test_another_width_epsilon_dtype_and_a_second_copy_of_the_embedding(checkpoi
         (ValueError, "scale_attn_weights True, found False", None, {"scale_attn_weights": False}),
         (ValueError, "tie_word_embeddings True, found False", None, {"tie_word_embeddings": False}),
         (ValueError, "add_cross_attention False, found True", None, {"add_cross_attention": True}),
-        (
-            ValueError,
-            "scale_attn_by_inverse_layer_idx False, found True",
-            None,
-            {"scale_attn_by_inverse_layer_idx": True},
-        ),
+        (ValueError, "scale_attn_by_inverse_layer_idx False", None, {"scale_attn_by_inverse_layer_idx": True}),
         (ValueError, "activation_function 'gelu_new', found 'swish'", None, {"activation_function": "swish"}),
         (RuntimeError, "blocks.1.before_feed_forward.bias", lambda weights: weights.pop("h.1.ln_2.bias"), {}),
         (RuntimeError, "token_embedding.weight", lambda weights: weights.pop("wte.weight"), {}),
