@@ -66,7 +66,7 @@ def check_matrix(name: str, tensor: Tensor, width: int | None = None) -> None:
 
 
 def weights_shape_of(query: Tensor, key: Tensor) -> tuple[int, ...]:
-    """(…, L, S), and raise unless every query can be compared with every key."""
+    """The weights' shape, (…, L, S); raise unless every query can be compared with every key."""
     check_matrix("query", query)
     check_matrix("key", key)
     if query.size(-1) != key.size(-1):

@@ -119,7 +119,7 @@ class Block(nn.Module):
             attn_mask: as in :meth:`attention.MultiHeadAttention.forward`. A head whose mask is all False adds nothing;
                 one whose mask shows a single key to each query attends to that key.
             positions: where the tokens stand, (L,) or (B, L), for a block with ``process_heads``.
-            **options: ``is_causal``, ``need_weights``, ``attn_bias``, ``key_mask`` and ``cache``, as there.
+            **options: the attention's ``is_causal``, ``need_weights``, ``attn_bias``, ``key_mask`` and ``cache``.
 
         Returns:
             output (B, L, E), and the weights (B, H, L, S) from before dropout, or None.

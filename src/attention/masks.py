@@ -140,7 +140,7 @@ def with_causal(attn_mask: Tensor | None, weights_shape: tuple[int, ...], offset
 
 
 def with_head_axis(attn_mask: Tensor | None, weights_shape: tuple[int, ...]) -> Tensor | None:
-    """The mask, of a batch's with an axis for its heads, and raise unless it fits weights (B, H, L, S)."""
+    """The mask, a batch's with an axis for its heads; raise unless it fits weights (B, H, L, S)."""
     if attn_mask is None:
         return None
     check_boolean("attn_mask", attn_mask)

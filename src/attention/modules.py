@@ -219,7 +219,7 @@ class MultiHeadAttention(nn.Module):
             raise ValueError(f"query, key and value must be (B, length, width) with the same B, found {found}")
 
     def _one_mask(self, attn_mask, attn_bias, key_mask, weights_shape: tuple[int, ...]) -> Tensor | None:
-        """One mask of both, and raise unless they and the bias fit the weights in one sense only."""
+        """One mask of both; raise unless they and the bias fit the weights in one sense only."""
         check_bias(attn_bias, weights_shape)
         has_three = attn_bias is not None and attn_bias.dim() == 3 and not torch.compiler.is_compiling()
         if has_three and attn_bias.size(0) == weights_shape[0] == weights_shape[1] > 1:
@@ -230,7 +230,7 @@ class MultiHeadAttention(nn.Module):
         return with_keys(with_head_axis(attn_mask, weights_shape), key_mask, weights_shape)
 
     def _process(self, q, k, query_positions, key_positions, kept: int) -> tuple[Tensor, Tensor]:
-        """What ``process_heads`` makes of queries and keys, and raise unless their shapes are as before."""
+        """What ``process_heads`` makes of queries and keys; raise unless their rows are as before."""
         if self.process_heads is None:
             for name, positions in (("query_positions", query_positions), ("key_positions", key_positions)):
                 if positions is not None:
@@ -246,7 +246,7 @@ class MultiHeadAttention(nn.Module):
         return new_q, new_k
 
     def _answer(self, q, k, v, mask, bias, need_weights: bool) -> tuple[Tensor, Tensor | None]:
-        """What ``attend`` answers, and raise unless it has the shapes of an answer."""
+        """What ``attend`` answers; raise unless it has the shapes of an answer."""
         first = [None if each is None else torch.atleast_2d(each)[..., :1, :1] for each in (mask, bias)]
         _check_order("attend", self.attend, (q, k, v), *first)
         heads, weights = self.attend(q, k, v, mask, bias)

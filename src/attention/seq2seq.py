@@ -309,7 +309,7 @@ class Translator(nn.Module):
 
 
 def lengths_on_cpu(lengths: Tensor, source: Tensor) -> Tensor:
-    """The lengths on the CPU, where PyTorch packs, and raise unless each source (B, S) has one, from 1 to S."""
+    """The lengths on the CPU, where PyTorch packs; raise unless each source (B, S) has one, from 1 to S."""
     check_integers("lengths", lengths)
     if lengths.shape != source.shape[:1]:
         raise ValueError(f"lengths must have one number a source, found {shapes(lengths=lengths, source=source)}")
