@@ -134,7 +134,8 @@ def with_keys(attn_mask: Tensor | None, key_mask: Tensor | None, weights_shape: 
 
 
 def with_causal(attn_mask: Tensor | None, weights_shape: tuple[int, ...], offset: int = 0, *, device) -> Tensor:
-    """The mask, with what comes after a query's own place hidden too; sizes that torch.jit traces are no integers."""
+    """The mask, with what comes after a query's own place hidden too."""
+    # Not by causal_mask, which checks its lengths: those that torch.jit traces are no integers.
     causal = torch.ones(weights_shape[-2:], dtype=torch.bool, device=device).tril(offset)
     return causal if attn_mask is None else attn_mask & causal
 
