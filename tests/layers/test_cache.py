@@ -134,6 +134,8 @@ def test_blocks_hand_it_on():
     heads = {"num_key_value_heads": 1, "process_heads": rotate_heads}
     block, decoder_block = Block(12, 3, **heads).double(), DecoderBlock(12, 3, **heads).double()
     assert decoder_block.cross_attend.k_proj.out_features == 4
+    with_modules = DecoderBlock(12, 3, attend=torch.nn.Identity())
+    assert with_modules.attend.attend is not with_modules.cross_attend.attend
     for read in (block, lambda x, **options: decoder_block(x, memory, **options)):
         cache = KeyValueCache()
         parts = [read(part, is_causal=True, cache=cache)[0] for part in x.split(4, dim=1)]
@@ -301,9 +303,8 @@ def test_a_window_is_its_mask_in_every_block(window, positions):
     assert_close(model(tokens), plain(tokens, attn_masks=masks))
     assert_close(model.attention_maps(tokens), plain.attention_maps(tokens, attn_masks=masks))
     head = torch.rand(1, 4, L, L) < 0.6
-    assert_close(
-        model(tokens, attn_masks={1: head}), plain(tokens, attn_masks=masks | {1: head & window_mask(L, window)})
-    )
+    both = masks | {1: head & window_mask(L, window)}
+    assert_close(model(tokens, attn_masks={1: head}), plain(tokens, attn_masks=both))
 
 
 # Masks of keys
