@@ -1,9 +1,9 @@
 """The whole course in one file: attention, from a dictionary to a Transformer.
 
-Plain PyTorch, to read, copy and change; as a script it trains. B batch, H and
-G heads of queries and keys, L queries, S keys, E width, D of a head, Dv of a
-value. Masks are boolean, True = may attend: (L, S), (B, 1 or L, S) for each
-text, and in layers (B, H, L, S) for each head.
+Plain PyTorch, to read, copy and change; as a script it trains. B batch, H
+heads, G heads of keys and values, L queries, N new keys, S all keys, E width, D
+of a head, Dv of a value. Masks are boolean, True = may attend: (L, S), (B, 1 or
+L, S) for each text, and in layers (B, H, L, S) for each head. ch. is a chapter.
 """
 
 import math
@@ -13,49 +13,49 @@ from torch import nn
 from torch.nn import functional as F
 
 
-def softmax(scores, mask=None):  # chapters 4, 5; a hidden row gives zeros
+def softmax(scores, mask=None):  # ch. 4, 5: scores become shares of one
     wide = scores.to(torch.promote_types(scores.dtype, torch.float32))
     if mask is not None:
-        wide = wide.masked_fill(~mask, -math.inf)  # (…, L, S)
+        wide = wide.masked_fill(~mask, -math.inf)  # (…, L, S), hidden: share 0
     largest = wide.amax(-1, keepdim=True).detach()  # (…, L, 1)
-    largest = largest.clamp(min=torch.finfo(wide.dtype).min)
-    exps = (wide - largest).exp()  # (…, L, S), the largest 1
+    largest = largest.clamp(min=torch.finfo(wide.dtype).min)  # all hidden: 0
+    exps = (wide - largest).exp()  # (…, L, S), at most 1, so none overflows
     return (exps / exps.sum(-1, keepdim=True).clamp(min=1.0)).to(scores.dtype)
 
 
-def attention_weights(query, key, mask=None):  # chapters 2 and 3
+def attention_weights(query, key, mask=None):  # ch. 2, 3: how well keys fit
     if mask is not None and 2 < mask.dim() < query.dim():
         raise ValueError("beside heads a mask of texts is mask.unsqueeze(1)")
     wide = torch.promote_types(query.dtype, torch.float32)
     scores = query.to(wide) @ key.to(wide).mT / math.sqrt(query.shape[-1])
-    return softmax(scores, mask).to(query.dtype)  # (…, L, S)
+    return softmax(scores, mask).to(query.dtype)  # (…, L, S), rows of sum 1
 
 
-def attention(query, key, value, mask=None):  # chapter 1
-    return attention_weights(query, key, mask) @ value  # (…, L, Dv)
+def attention(query, key, value, mask=None):  # ch. 1: the soft lookup
+    return attention_weights(query, key, mask) @ value  # (…, L, Dv), an average
 
 
-def fused(query, key, value, mask=None, is_causal=False):  # chapter 7
-    kernel = F.scaled_dot_product_attention
+def fused(query, key, value, mask=None, is_causal=False):  # ch. 7: the same
+    sdpa = F.scaled_dot_product_attention  # in blocks: no (L, S) in memory
     if mask is None:
-        return kernel(query, key, value, is_causal=is_causal)
-    blind = ~mask.any(-1, keepdim=True)  # (…, L, 1)
-    return kernel(query, key, value, mask | blind).masked_fill(blind, 0.0)
+        return sdpa(query, key, value, is_causal=is_causal)
+    blind = ~mask.any(-1, keepdim=True)  # (…, L, 1), queries that see nothing
+    return sdpa(query, key, value, mask | blind).masked_fill(blind, 0.0)
 
 
-def causal_mask(L, S=None, offset=0, device=None):  # chapter 5
+def causal_mask(L, S=None, offset=0, device=None):  # ch. 5: later is hidden
     return torch.ones(L, L if S is None else S, device=device).tril(offset) > 0
 
 
-def window_mask(L, window, S=None, offset=0, device=None):  # chapter 5
+def window_mask(L, window, S=None, offset=0, device=None):  # ch. 5: last few
     return causal_mask(L, S, offset, device).triu(1 + offset - window)  # (L, S)
 
 
-def padding_mask(lengths, S):  # chapter 5; (B,) → (B, 1, S)
+def padding_mask(lengths, S):  # ch. 5: padding is hidden; (B, 1, S)
     return torch.arange(S, device=lengths.device) < lengths[:, None, None]
 
 
-def angles(start, L, D, device):  # chapter 8; of each position and pair
+def angles(start, L, D, device):  # ch. 8: how far a place turns each pair
     if D % 2:
         raise ValueError(f"the width must be even, found {D}")
     dtype = torch.float32 if device.type == "mps" else torch.float64
@@ -64,12 +64,12 @@ def angles(start, L, D, device):  # chapter 8; of each position and pair
     return positions[:, None] * waves  # (L, D / 2)
 
 
-def sinusoidal_positions(L, E, device="cpu"):  # chapter 8
+def sinusoidal_positions(L, E, device="cpu"):  # ch. 8: to add to each token
     turns = angles(0, L, E, torch.device(device))  # (L, E / 2)
     return torch.stack([turns.sin(), turns.cos()], -1).flatten(-2).float()
 
 
-def rotate(x, start=0):  # chapter 8; rows stand at start, start + 1, …
+def rotate(x, start=0):  # ch. 8: turned, keys and queries tell their distance
     turns = angles(start, *x.shape[-2:], x.device)  # (L, D / 2)
     wide = torch.promote_types(x.dtype, torch.float32)
     cos, sin = turns.cos().to(wide), turns.sin().to(wide)
@@ -77,11 +77,11 @@ def rotate(x, start=0):  # chapter 8; rows stand at start, start + 1, …
     return torch.cat([a * cos - b * sin, a * sin + b * cos], -1).to(x.dtype)
 
 
-class Cache:  # chapter 13: keys and values of the tokens read, for one layer
+class Cache:  # ch. 13: one layer's keys and values of the tokens that were read
     def __init__(self, max_length):
         self.length, self.max_length, self.kept = 0, max_length, None
 
-    def update(self, *new):  # a key and a value (B, G, L, D); use it in no_grad
+    def update(self, *new):  # a key and a value (B, G, N, D); use it in no_grad
         start, stop = self.length, self.length + new[0].shape[2]
         if stop > self.max_length:
             raise ValueError(f"max_length={self.max_length}, found {stop}")
@@ -94,7 +94,7 @@ class Cache:  # chapter 13: keys and values of the tokens read, for one layer
         return [kept[:, :, :stop] for kept in self.kept]  # each (B, G, S, D)
 
 
-class MultiHeadAttention(nn.Module):  # chapters 6, 7, 13
+class MultiHeadAttention(nn.Module):  # ch. 6, 7, 13: H heads look side by side
     def __init__(self, E, H, groups=None, rotary=False):
         super().__init__()
         if H < 1 or E % H or H % (groups or H):
@@ -109,13 +109,13 @@ class MultiHeadAttention(nn.Module):  # chapters 6, 7, 13
     def forward(self, query, key, value, mask=None, causal=False, cache=None):
         start = 0 if cache is None else cache.length
         q = self.split(self.q_proj(query), self.H)  # (B, H, L, D)
-        k = self.split(self.k_proj(key), self.G)  # (B, G, S, D)
-        v = self.split(self.v_proj(value), self.G)  # (B, G, S, D)
+        k = self.split(self.k_proj(key), self.G)  # (B, G, N, D)
+        v = self.split(self.v_proj(value), self.G)  # (B, G, N, D)
         if self.rotary:
             q, k = rotate(q, start), rotate(k, start)
         if cache is not None:
-            k, v = cache.update(k, v)
-        if self.G < self.H:  # (B, G, S, D) → (B, H, S, D)
+            k, v = cache.update(k, v)  # (B, G, S, D), with those kept before
+        if self.G < self.H:  # some share a key: (B, G, S, D) → (B, H, S, D)
             k, v = (x.repeat_interleave(self.H // self.G, 1) for x in (k, v))
         if mask is not None and mask.dim() == 3:
             mask = mask.unsqueeze(1)  # (B, 1, 1 or L, S)
@@ -128,8 +128,8 @@ class MultiHeadAttention(nn.Module):  # chapters 6, 7, 13
         return self.out_proj(heads.transpose(1, 2).flatten(2))  # (B, L, E)
 
 
-class FeedForward(nn.Module):  # chapter 11
-    def __init__(self, E, activation=F.gelu):
+class FeedForward(nn.Module):  # ch. 11: each token by itself
+    def __init__(self, E, activation=F.gelu):  # GPT-2's is gelu by tanh
         super().__init__()
         self.up, self.down = nn.Linear(E, 4 * E), nn.Linear(4 * E, E)
         self.activation = activation
@@ -138,7 +138,7 @@ class FeedForward(nn.Module):  # chapter 11
         return self.down(self.activation(self.up(x)))  # (B, L, E)
 
 
-class Block(nn.Module):  # chapter 11
+class Block(nn.Module):  # ch. 11: look at others, then by oneself; add both
     def __init__(self, E, H, activation=F.gelu, **options):
         super().__init__()
         self.attend = MultiHeadAttention(E, H, **options)
@@ -152,7 +152,7 @@ class Block(nn.Module):  # chapter 11
         return x + self.feed_forward(self.before_feed_forward(x))
 
 
-class Transformer(nn.Module):  # chapter 11; GPT-2's gelu is that by tanh
+class Transformer(nn.Module):  # ch. 11: for each token, scores of the next
     def __init__(self, V, E, H, num_layers, max_length, rotary=False, **more):
         super().__init__()
         self.token_embedding, self.max_length = nn.Embedding(V, E), max_length
@@ -190,7 +190,7 @@ class Transformer(nn.Module):  # chapter 11; GPT-2's gelu is that by tanh
         return ids
 
 
-def loops(count, V=32, L=32, device=None):  # chapter 12: symbols come again
+def loops(count, V=32, L=32, device=None):  # ch. 12: symbols come again
     period = torch.randint(8, 17, (count, 1))
     symbols = torch.rand(count, V).argsort(-1)  # (B, V), all different
     ids = symbols.gather(1, torch.arange(L + 1) % period)  # (B, L + 1)

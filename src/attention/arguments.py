@@ -32,7 +32,8 @@ def check_positive(name: str, number: float) -> None:
 
 
 def _check_number(name: str, number: float) -> None:
-    if not isinstance(number, Real | Tensor) or isinstance(number, bool):  # a bool was most likely meant for another
+    is_number = number.numel() == 1 if isinstance(number, Tensor) else isinstance(number, Real)
+    if not is_number or isinstance(number, bool):  # a bool was most likely meant for another
         raise TypeError(f"{name} must be a number, found {number!r}")
 
 
@@ -49,12 +50,12 @@ def check_flags(**flags: bool) -> None:
 
 def check_floating(name: str, tensor: Tensor) -> None:
     if not isinstance(tensor, Tensor) or not tensor.is_floating_point():
-        raise TypeError(f"{name} must be a floating-point tensor, found {kind(tensor)}")
+        raise TypeError(f"{name} must be a floating-point tensor, found {type_of(tensor)}")
 
 
 def check_integers(name: str, tensor: Tensor, dtypes: tuple = INTEGERS, wanted: str = "integers") -> None:
     if not isinstance(tensor, Tensor) or tensor.dtype not in dtypes:
-        raise TypeError(f"{name} must be a tensor of {wanted}, found {kind(tensor)}")
+        raise TypeError(f"{name} must be a tensor of {wanted}, found {type_of(tensor)}")
 
 
 def check_matrix(name: str, tensor: Tensor, width: int | None = None) -> None:
@@ -64,8 +65,8 @@ def check_matrix(name: str, tensor: Tensor, width: int | None = None) -> None:
         raise ValueError(f"{name} must have shape (…, length, {width or 'width'}), found {tuple(tensor.shape)}")
 
 
-def check_query_key(query: Tensor, key: Tensor) -> tuple[int, ...]:
-    """Raise unless every query can be compared with every key; return the shape of their weights."""
+def weights_shape_of(query: Tensor, key: Tensor) -> tuple[int, ...]:
+    """The weights' shape, (…, L, S); raise unless every query can be compared with every key."""
     check_matrix("query", query)
     check_matrix("key", key)
     if query.size(-1) != key.size(-1):
@@ -124,5 +125,5 @@ def shapes(**tensors: Tensor) -> str:
     return ", ".join(f"{name} {tuple(tensor.shape)}" for name, tensor in tensors.items())
 
 
-def kind(thing: object) -> object:
+def type_of(thing: object) -> object:
     return thing.dtype if isinstance(thing, Tensor) else type(thing).__name__

@@ -4,13 +4,13 @@ Dimensions: B batch, L tokens, S keys (as many, and those that a cache keeps; or
 inside the feed-forward layer, H heads.
 """
 
+import copy
 from collections.abc import Callable
 
 from torch import Tensor, nn
 
 from attention.arguments import check_choice, check_count
-from attention.cache import KeyValueCache
-from attention.modules import Attend, MultiHeadAttention, ProcessHeads
+from attention.modules import MultiHeadAttention
 
 NORMS = ("pre", "post")
 MakeLayer = Callable[[int], nn.Module]
@@ -51,20 +51,7 @@ class FeedForward(nn.Module):
         return self.down(hidden)  # (…, L, E)
 
 
-class _Residual(nn.Module):
-    """What both blocks have: layers that each add to what they were given, the feed-forward layer last."""
-
-    def _add_feed_forward(self, embed_dim: int, feed_forward: MakeLayer, before: MakeLayer, after: MakeLayer) -> None:
-        check_factory("feed_forward", feed_forward, "FeedForward")
-        self.feed_forward = feed_forward(embed_dim)
-        self.before_feed_forward, self.after_feed_forward = before(embed_dim), after(embed_dim)
-
-    def _add(self, x: Tensor, found: Tensor, norm: nn.Module) -> Tensor:
-        dropout = self.dropout
-        return norm(x + (dropout(found) if dropout.p else found))
-
-
-class Block(_Residual):
+class Block(nn.Module):
     """One block of a Transformer: self-attention, then a feed-forward layer, each added to what it was given.
 
     Pre-norm normalises what each of the two reads, ``x + layer(norm(x))``; post-norm normalises the sum,
@@ -79,9 +66,8 @@ class Block(_Residual):
             alone.
         norm_layer: makes a norm from a width: ``nn.LayerNorm``, ``nn.RMSNorm``; ``nn.Identity`` takes the norms away.
         dropout: probability of dropping a number in training.
-        num_key_value_heads: of the attention, as in :class:`attention.MultiHeadAttention`.
-        process_heads: likewise.
-        attend: likewise.
+        **heads: ``bias``, ``num_key_value_heads``, ``process_heads`` and ``attend`` of the attention, as in
+            :class:`attention.MultiHeadAttention`.
 
     Raises:
         TypeError, ValueError: as :class:`attention.MultiHeadAttention`; also if what makes a layer is not a function,
@@ -105,50 +91,35 @@ class Block(_Residual):
         feed_forward: MakeLayer | None = FeedForward,
         norm_layer: MakeLayer = nn.LayerNorm,
         dropout: float = 0.0,
-        num_key_value_heads: int | None = None,
-        process_heads: ProcessHeads | None = None,
-        attend: Attend | None = None,
+        **heads,
     ) -> None:
         super().__init__()
         before, after = _before_and_after(norm, norm_layer)
-        self.attend = MultiHeadAttention(
-            embed_dim,
-            num_heads,
-            dropout,
-            num_key_value_heads=num_key_value_heads,
-            process_heads=process_heads,
-            attend=attend,
-        )
+        self.attend = MultiHeadAttention(embed_dim, num_heads, dropout, **heads)
         self.before_attend, self.after_attend = before(embed_dim), after(embed_dim)
         self.dropout = nn.Dropout(dropout)
         self.feed_forward = None
         if feed_forward is not None:
-            self._add_feed_forward(embed_dim, feed_forward, before, after)
+            check_factory("feed_forward", feed_forward, "FeedForward")
+            self.feed_forward = feed_forward(embed_dim)
+            self.before_feed_forward, self.after_feed_forward = before(embed_dim), after(embed_dim)
 
     def forward(
         self,
         x: Tensor,
         attn_mask: Tensor | None = None,
         *,
-        is_causal: bool = False,
-        need_weights: bool = False,
-        attn_bias: Tensor | None = None,
-        key_mask: Tensor | None = None,
-        cache: KeyValueCache | None = None,
         positions: Tensor | None = None,
+        **options,
     ) -> tuple[Tensor, Tensor | None]:
         """Attend, then apply the feed-forward layer.
 
         Args:
             x: (B, L, E), to which the block adds.
-            attn_mask: as in :class:`attention.MultiHeadAttention`, and so are all that follow. A head whose mask is
-                all False adds nothing; one whose mask shows a single key to each query attends to that key.
-            is_causal: also hide the keys after the query's own position.
-            need_weights: also return the weights.
-            attn_bias: added to the scaled scores, broadcast to (B, H, L, S).
-            key_mask: bool (B, S), True = may attend: hides padding.
-            cache: what the block keeps of earlier tokens.
+            attn_mask: as in :meth:`attention.MultiHeadAttention.forward`. A head whose mask is all False adds nothing;
+                one whose mask shows a single key to each query attends to that key.
             positions: where the tokens stand, (L,) or (B, L), for a block with ``process_heads``.
+            **options: the attention's ``is_causal``, ``need_weights``, ``attn_bias``, ``key_mask`` and ``cache``.
 
         Returns:
             output (B, L, E), and the weights (B, H, L, S) from before dropout, or None.
@@ -157,26 +128,16 @@ class Block(_Residual):
             TypeError, ValueError: as :class:`attention.MultiHeadAttention`.
         """
         own = self.before_attend(x)  # (B, L, E), and so are all that follow
-        attended, weights = self.attend(
-            own,
-            own,
-            own,
-            attn_mask,
-            is_causal=is_causal,
-            need_weights=need_weights,
-            attn_bias=attn_bias,
-            key_mask=key_mask,
-            cache=cache,
-            query_positions=positions,
-            key_positions=positions,
-        )
-        x = self._add(x, attended, self.after_attend)
+        places = {"query_positions": positions, "key_positions": positions}
+        attended, weights = self.attend(own, own, own, attn_mask, **places, **options)
+        x = self.after_attend(x + self.dropout(attended))
         if self.feed_forward is not None:
-            x = self._add(x, self.feed_forward(self.before_feed_forward(x)), self.after_feed_forward)
+            changed = self.feed_forward(self.before_feed_forward(x))
+            x = self.after_feed_forward(x + self.dropout(changed))
         return x, weights
 
 
-class DecoderBlock(_Residual):
+class DecoderBlock(nn.Module):
     """One block of a decoder: as :class:`Block`, with cross-attention to an encoder's output, the memory, in between.
 
     Args:
@@ -186,6 +147,8 @@ class DecoderBlock(_Residual):
         feed_forward: makes the feed-forward layer from a width, as in :class:`Block`.
         norm_layer: makes a norm from a width.
         dropout: probability of dropping a number in training.
+        **heads: as in :class:`Block`, of both attentions, but ``process_heads`` of the first alone: the memory has
+            positions of its own.
 
     Raises:
         TypeError, ValueError: as :class:`Block`.
@@ -208,15 +171,19 @@ class DecoderBlock(_Residual):
         feed_forward: MakeLayer = FeedForward,
         norm_layer: MakeLayer = nn.LayerNorm,
         dropout: float = 0.0,
+        **heads,
     ) -> None:
         super().__init__()
         before, after = _before_and_after(norm, norm_layer)
-        self.attend = MultiHeadAttention(embed_dim, num_heads, dropout)
+        self.attend = MultiHeadAttention(embed_dim, num_heads, dropout, **heads)
         self.before_attend, self.after_attend = before(embed_dim), after(embed_dim)
         self.dropout = nn.Dropout(dropout)
-        self.cross_attend = MultiHeadAttention(embed_dim, num_heads, dropout)
+        heads = with_own_modules(heads | {"process_heads": None})
+        self.cross_attend = MultiHeadAttention(embed_dim, num_heads, dropout, **heads)
         self.before_cross_attend, self.after_cross_attend = before(embed_dim), after(embed_dim)
-        self._add_feed_forward(embed_dim, feed_forward, before, after)
+        check_factory("feed_forward", feed_forward, "FeedForward")
+        self.feed_forward = feed_forward(embed_dim)
+        self.before_feed_forward, self.after_feed_forward = before(embed_dim), after(embed_dim)
 
     def forward(
         self,
@@ -225,11 +192,10 @@ class DecoderBlock(_Residual):
         memory_mask: Tensor | None = None,
         attn_mask: Tensor | None = None,
         *,
-        is_causal: bool = False,
         need_weights: bool = False,
-        key_mask: Tensor | None = None,
         memory_key_mask: Tensor | None = None,
-        cache: KeyValueCache | None = None,
+        positions: Tensor | None = None,
+        **options,
     ) -> tuple[Tensor, Tensor | None]:
         """Attend to the tokens, then to the memory, then apply the feed-forward layer.
 
@@ -237,13 +203,13 @@ class DecoderBlock(_Residual):
             x: (B, L, E).
             memory: (B, S, E).
             memory_mask: bool, which token may attend to which row of the memory, as in
-                :class:`attention.MultiHeadAttention`.
+                :meth:`attention.MultiHeadAttention.forward`.
             attn_mask: bool, which token may attend to which, likewise.
-            is_causal: also hide the tokens after the query's own position.
             need_weights: also return the weights on the memory.
-            key_mask: bool (B, L), True = may attend: hides padding among the tokens.
-            memory_key_mask: bool (B, S), likewise in the memory.
-            cache: what the block keeps of earlier tokens. The memory is read anew each time.
+            memory_key_mask: bool (B, S), True = may attend: hides padding in the memory.
+            positions: where the tokens stand, as in :class:`Block`.
+            **options: ``is_causal``, ``attn_bias``, ``key_mask`` and ``cache`` of the tokens, as in
+                :class:`Block`. The memory is read anew each time.
 
         Returns:
             output (B, L, E), and the weights (B, H, L, S) on the memory, or None.
@@ -252,14 +218,16 @@ class DecoderBlock(_Residual):
             TypeError, ValueError: as :class:`attention.MultiHeadAttention`.
         """
         own = self.before_attend(x)  # (B, L, E)
-        attended, _ = self.attend(own, own, own, attn_mask, is_causal=is_causal, key_mask=key_mask, cache=cache)
-        x = self._add(x, attended, self.after_attend)
+        places = {"query_positions": positions, "key_positions": positions}
+        attended, _ = self.attend(own, own, own, attn_mask, **places, **options)
+        x = self.after_attend(x + self.dropout(attended))
         query = self.before_cross_attend(x)
         attended, weights = self.cross_attend(
             query, memory, memory, memory_mask, need_weights=need_weights, key_mask=memory_key_mask
         )
-        x = self._add(x, attended, self.after_cross_attend)
-        return self._add(x, self.feed_forward(self.before_feed_forward(x)), self.after_feed_forward), weights
+        x = self.after_cross_attend(x + self.dropout(attended))
+        changed = self.feed_forward(self.before_feed_forward(x))
+        return self.after_feed_forward(x + self.dropout(changed)), weights
 
 
 def _before_and_after(norm: str, norm_layer: MakeLayer) -> tuple[MakeLayer, MakeLayer]:
@@ -267,6 +235,11 @@ def _before_and_after(norm: str, norm_layer: MakeLayer) -> tuple[MakeLayer, Make
     check_choice("norm", norm, NORMS)
     check_factory("norm_layer", norm_layer, "nn.LayerNorm")
     return (norm_layer, nn.Identity) if norm == "pre" else (nn.Identity, norm_layer)
+
+
+def with_own_modules(options: dict) -> dict:
+    """The same, with a copy of each module, as every layer has weights of its own."""
+    return {name: copy.deepcopy(each) if isinstance(each, nn.Module) else each for name, each in options.items()}
 
 
 def check_factory(name: str, factory: MakeLayer, example: str) -> None:

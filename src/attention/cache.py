@@ -1,6 +1,6 @@
 """What a model keeps of the tokens that it has read, so that it reads each of them once.
 
-Dimensions: B batch, H heads of the keys and values, S tokens so far, D width of a head.
+Dimensions: B batch, G heads of the keys and values, N new tokens, S tokens so far, D width of a head.
 """
 
 import torch
@@ -25,7 +25,7 @@ class KeyValueCache:
 
     def __init__(self) -> None:
         self._kept: tuple[Tensor, Tensor] | None = None  # keys and values, with room for more rows
-        self._kind: tuple | None = None  # of both, what stays when there are more rows
+        self._layout: tuple | None = None  # of both, what stays when there are more rows
         self._length = 0
 
     def __len__(self) -> int:
@@ -43,25 +43,26 @@ class KeyValueCache:
         """Keep the keys and values of new tokens.
 
         Args:
-            key: (B, H, new, D).
-            value: (B, H, new, D).
+            key: (B, G, N, D).
+            value: (B, G, N, D).
 
         Returns:
-            all keys and values so far, (B, H, S, D), the new ones last.
+            all keys and values so far, (B, G, S, D), the new ones last.
 
         Raises:
             ValueError: not one value for each key, or another batch, heads, width, dtype or device than is kept.
         """
         if key.shape[:-1] != value.shape[:-1]:
             raise ValueError(f"value must have one row for each key, found {shapes(key=key, value=value)}")
-        kind = *key.shape[:-2], key.size(-1), value.size(-1), key.dtype, value.dtype, key.device, value.device
+        layout = *key.shape[:-2], key.size(-1), value.size(-1), key.dtype, value.dtype, key.device, value.device
         if self._kept is None:
-            self._kept, self._kind = (key.narrow(-2, 0, 0), value.narrow(-2, 0, 0)), kind
-        if kind != self._kind:
-            found = f"kept {self._kind}, new {kind}"
-            raise ValueError(f"a cache is for one text, or one batch: make another for this one, found {found}")
+            self._kept, self._layout = (key[..., :0, :], value[..., :0, :]), layout
         kept_key, kept_value = self._kept
         start, stop = self._length, self._length + key.size(-2)
+        if layout != self._layout:
+            kept = _described(key=kept_key[..., :start, :], value=kept_value[..., :start, :])
+            found = f"kept {kept}, new {_described(key=key, value=value)}"
+            raise ValueError(f"a cache is for one text, or one batch: make another for this one, found {found}")
         self._length = stop
         if torch.is_grad_enabled():  # what a backward pass may need is never written to
             self._kept = (
@@ -69,8 +70,8 @@ class KeyValueCache:
                 torch.cat([kept_value[..., :start, :], value], -2),
             )
             return self._kept
-        is_plain = torch.compiler.is_compiling() or torch.is_inference_mode_enabled() or not kept_key.is_inference()
-        if not is_plain or stop > kept_key.size(-2):  # outside its mode an inference tensor can't be written to
+        can_write = torch.compiler.is_compiling() or torch.is_inference_mode_enabled() or not kept_key.is_inference()
+        if not can_write or stop > kept_key.size(-2):
             self._kept = tuple(_with_room(each, start, 2 * stop) for each in self._kept)
             kept_key, kept_value = self._kept
         kept_key.narrow(-2, start, stop - start).copy_(key)
@@ -83,3 +84,7 @@ def _with_room(kept: Tensor, length: int, room: int) -> Tensor:
     larger = kept.new_empty(*kept.shape[:-2], room, kept.size(-1))
     larger[..., :length, :] = kept[..., :length, :]
     return larger
+
+
+def _described(**tensors: Tensor) -> str:
+    return ", ".join(f"{name} {tuple(each.shape)} of {each.dtype} on {each.device}" for name, each in tensors.items())

@@ -8,7 +8,7 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from attention.arguments import check_probability, check_query_key, check_value
+from attention.arguments import check_probability, check_value, weights_shape_of
 from attention.functional import attention_weights
 from attention.masks import check_mask
 
@@ -51,7 +51,7 @@ class DotProductAttention(nn.Module):
         Args:
             query: (…, L, D).
             key: (…, S, D).
-            value: (…, S, Dv).
+            value: (…, S, Dv), numbers also where they are hidden, as 0 · NaN is NaN.
             attn_mask: as in :func:`attention_weights`.
 
         Returns:
@@ -78,7 +78,7 @@ class LastState(nn.Module):
         self, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """Return the value (…, L, Dv) of the last key and weights (…, L, S), as :class:`DotProductAttention` does."""
-        weights_shape = check_query_key(query, key)
+        weights_shape = weights_shape_of(query, key)
         check_value(query, key, value)
         visible = torch.ones(weights_shape, dtype=query.dtype, device=query.device)
         check_mask("attn_mask", attn_mask, weights_shape)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from attention.arguments import check_count, check_flags, check_query_key, check_value, leading, shapes
+from attention.arguments import check_count, check_flags, check_value, leading, shapes, weights_shape_of
 from attention.functional import at_least_float32, clamped, scaled, without_autocast
 from attention.masks import check_bias, check_mask, with_keys
 
@@ -110,7 +110,7 @@ def streaming_attention(
     >>> streaming_attention(query, key, value, block_size=2).shape
     torch.Size([3, 2])
     """
-    weights_shape = check_query_key(query, key)
+    weights_shape = weights_shape_of(query, key)
     check_value(query, key, value)
     check_flags(is_causal=is_causal)
     check_count("block_size", block_size, least=1)
@@ -247,7 +247,7 @@ def linear_attention(
     >>> linear_attention(torch.randn(3, 4), torch.randn(7, 4), torch.randn(7, 2)).shape
     torch.Size([3, 2])
     """
-    weights_shape = check_query_key(query, key)
+    weights_shape = weights_shape_of(query, key)
     check_value(query, key, value)
     check_flags(is_causal=is_causal)
     check_count("block_size", block_size, least=1)

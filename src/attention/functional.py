@@ -10,7 +10,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from attention.arguments import check_flags, check_floating, check_probability, check_query_key, check_value
+from attention.arguments import check_flags, check_floating, check_probability, check_value, weights_shape_of
 from attention.masks import check_bias, check_mask, with_causal, with_keys
 
 
@@ -68,7 +68,7 @@ def attention_weights(
     >>> attention_weights(torch.zeros(1, 4), torch.randn(2, 4)).tolist()
     [[0.5, 0.5]]
     """
-    weights_shape = check_query_key(query, key)
+    weights_shape = weights_shape_of(query, key)
     check_flags(is_causal=is_causal)
     check_mask("attn_mask", attn_mask, weights_shape)
     check_bias(attn_bias, weights_shape)
@@ -164,18 +164,16 @@ def at_least_float32(tensor: Tensor) -> torch.dtype:
 
 
 def without_autocast(tensor: Tensor):
-    """Where autocast is on it would cast the two tensors of a product down, whatever they are.
-
-    A device such as ``meta`` has none, and may not be asked; ``torch.compile`` of PyTorch 2.11 can't trace that.
-    """
-    kind = tensor.device.type
-    has_autocast = torch.compiler.is_compiling() or torch.amp.is_autocast_available(kind)
-    is_on = has_autocast and torch.is_autocast_enabled(kind)
-    return torch.autocast(kind, enabled=False) if is_on else contextlib.nullcontext()
+    """Where autocast is on it would cast the two tensors of a product down, whatever they are."""
+    # A device such as meta has none and may not be asked; torch.compile can't trace the question.
+    device_type = tensor.device.type
+    has_autocast = torch.compiler.is_compiling() or torch.amp.is_autocast_available(device_type)
+    is_on = has_autocast and torch.is_autocast_enabled(device_type)
+    return torch.autocast(device_type, enabled=False) if is_on else contextlib.nullcontext()
 
 
 def _hide_the_future(scores: Tensor) -> None:
-    """Overwrite the scores of the keys after the query's own with −∞: faster than a mask, by a sixth of the whole.
+    """Overwrite the scores of the keys after the query's own with −∞, four times as fast as ``masked_fill``.
 
     Their weights are 0, and so are their gradients, without a record of this step.
     """
@@ -185,32 +183,30 @@ def _hide_the_future(scores: Tensor) -> None:
 
 
 def plain_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, bias: Tensor | None, dropout: float, is_causal: bool
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None, *, dropout: float, is_causal: bool
 ) -> tuple[Tensor, Tensor]:
     """What each head finds (B, H, L, D), and with which weights (B, H, L, S)."""
-    weights = weights_of(query, key, mask, bias, is_causal=is_causal)
-    dropped = nn.functional.dropout(weights, dropout) if dropout else weights
-    return dropped @ value, weights
+    weights = weights_of(q, k, mask, bias, is_causal=is_causal)
+    return nn.functional.dropout(weights, dropout) @ v, weights
 
 
 def fused_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, bias: Tensor | None, dropout: float, is_causal: bool
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None, *, dropout: float, is_causal: bool
 ) -> tuple[Tensor, None]:
-    """The same without the weights, by PyTorch's kernel: of a mask and ``is_causal`` it takes one.
+    """The same without the weights, by PyTorch's function: of a mask and ``is_causal`` it takes one.
 
     It is asked to show each query something: what it answers otherwise, zeros or NaN, its version and the device
     decide. Beside a bias it computes in float32 or better: in 16 bits there are not enough digits for one.
-    (In 16 bits cuDNN's kernel makes −65504 of False, which scores of 10⁵ outweigh: seen with PyTorch 2.11, H200.)
     """
-    kernel = nn.functional.scaled_dot_product_attention
+    sdpa = nn.functional.scaled_dot_product_attention
     shown = where_shown(mask, bias)
     if shown is None:
-        return kernel(query, key, value, None, dropout, is_causal), None
+        return sdpa(q, k, v, None, dropout, is_causal), None
     is_blind = ~shown.any(-1, keepdim=True)
     if bias is None:
-        return kernel(query, key, value, shown | is_blind, dropout).masked_fill(is_blind, 0.0), None
-    dtype = at_least_float32(query)
+        return sdpa(q, k, v, shown | is_blind, dropout).masked_fill(is_blind, 0.0), None
+    dtype = at_least_float32(q)
     added = clamped(bias, dtype).masked_fill(~shown, -math.inf).masked_fill(is_blind, 0.0)
-    with without_autocast(query):
-        output = kernel(query.to(dtype), key.to(dtype), value.to(dtype), torch.atleast_2d(added), dropout)
-    return output.masked_fill(is_blind, 0.0).to(value.dtype), None
+    with without_autocast(q):
+        output = sdpa(q.to(dtype), k.to(dtype), v.to(dtype), torch.atleast_2d(added), dropout)
+    return output.masked_fill(is_blind, 0.0).to(v.dtype), None

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from attention.arguments import broadcasts, check_count, check_floating, check_integers, extremes, kind
+from attention.arguments import broadcasts, check_count, check_floating, check_integers, extremes, type_of
 
 
 def causal_mask(length: int, key_length: int | None = None, *, offset: int = 0, device=None) -> Tensor:
@@ -118,7 +118,7 @@ def check_broadcast(name: str, tensor: Tensor, wanted: tuple[int, ...]) -> None:
 
 def check_boolean(name: str, mask: Tensor) -> None:
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
-        raise TypeError(f"{name} must be a boolean tensor, True = may attend, found {kind(mask)}")
+        raise TypeError(f"{name} must be a boolean tensor, True = may attend, found {type_of(mask)}")
 
 
 def with_keys(attn_mask: Tensor | None, key_mask: Tensor | None, weights_shape: tuple[int, ...]) -> Tensor | None:
@@ -135,12 +135,13 @@ def with_keys(attn_mask: Tensor | None, key_mask: Tensor | None, weights_shape: 
 
 def with_causal(attn_mask: Tensor | None, weights_shape: tuple[int, ...], offset: int = 0, *, device) -> Tensor:
     """The mask, with what comes after a query's own place hidden too."""
+    # Not by causal_mask, which checks its lengths: those that torch.jit traces are no integers.
     causal = torch.ones(weights_shape[-2:], dtype=torch.bool, device=device).tril(offset)
     return causal if attn_mask is None else attn_mask & causal
 
 
-def of_heads(attn_mask: Tensor | None, weights_shape: tuple[int, ...]) -> Tensor | None:
-    """Give the mask of a batch an axis for its heads, or raise if it does not fit weights (B, H, L, S)."""
+def with_head_axis(attn_mask: Tensor | None, weights_shape: tuple[int, ...]) -> Tensor | None:
+    """The mask, a batch's with an axis for its heads; raise unless it fits weights (B, H, L, S)."""
     if attn_mask is None:
         return None
     check_boolean("attn_mask", attn_mask)

@@ -1,6 +1,7 @@
 """Attention as layers with learned weights.
 
-Dimensions: B batch, H heads, L queries, S keys, E width, D = E / H width of a head, Dv value width.
+Dimensions: B batch, H heads, G heads of the keys and values, L queries, N new keys, S all keys (the new ones, and
+those that a cache keeps), E width, D = E / H width of a head, Dv value width.
 """
 
 import math
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 from attention.arguments import check_count, check_flags, check_matrix, check_probability, check_value, shapes
 from attention.cache import KeyValueCache
 from attention.functional import fused_attention, masked_softmax, plain_attention
-from attention.masks import check_bias, check_mask, of_heads, with_causal, with_keys
+from attention.masks import check_bias, check_mask, with_causal, with_head_axis, with_keys
 from attention.positions import check_positions
 
 ProcessHeads = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
@@ -31,12 +32,12 @@ class MultiHeadAttention(nn.Module):
         num_heads: number of heads H.
         dropout: probability of dropping a weight in training.
         bias: whether the four projections add a bias.
-        num_key_value_heads: number of heads of the keys and values, H when not given. With fewer, H is a multiple of
-            it, and as many heads of queries as that share each (grouped-query attention; with 1, multi-query).
+        num_key_value_heads: number of heads of the keys and values G, H when not given. With fewer, H is a multiple of
+            G, and H / G heads of queries share each (grouped-query attention; with 1, multi-query).
         process_heads: a function that changes queries and keys before they meet, called as
-            ``process_heads(query, key, query_positions, key_positions)`` with (B, H, L, D), (B, its heads, S, D) and
-            positions (L,) and (S,), or (B, 1, L) and (B, 1, S): :func:`attention.rotate_heads`, a norm, or both. Where
-            there are as many rows as heads, it and ``attend`` are called once more, with one row, to tell them apart.
+            ``process_heads(query, key, query_positions, key_positions)`` with (B, H, L, D), (B, G, N, D) and
+            positions (L,) and (N,), or (B, 1, L) and (B, 1, N): :func:`attention.rotate_heads`, a norm, or both. Where
+            there are as many rows as heads, it and ``attend`` are called for one row first, to tell both apart.
         attend: a function in place of softmax attention, called as ``attend(query, key, value, mask, bias)`` with
             (B, H, L, D), (B, H, S, D) twice, and a mask and a bias that broadcast to (B, H, L, S), or None. It returns
             the output (B, H, L, D), and the weights (B, H, L, S) or None. ``dropout`` is its own matter.
@@ -82,7 +83,7 @@ class MultiHeadAttention(nn.Module):
         self.embed_dim, self.head_dim = embed_dim, embed_dim // num_heads
         self.num_heads, self.num_key_value_heads = num_heads, num_key_value_heads
         self.dropout = dropout
-        self.process_heads, self.kernel = process_heads, attend
+        self.process_heads, self.attend = process_heads, attend  # functions of the user's, or None
         key_dim = self.head_dim * num_key_value_heads
         self.q_proj = nn.Linear(embed_dim, embed_dim, bias)
         self.k_proj = nn.Linear(embed_dim, key_dim, bias)
@@ -113,12 +114,12 @@ class MultiHeadAttention(nn.Module):
 
         Without weights PyTorch's fused kernel does it, which never forms the L × S matrices, so that memory grows
         linearly with the length. A mask together with ``is_causal`` still becomes one boolean a query and key, and a
-        bias one number, in float32 or better. On the CPU PyTorch has no fused kernel for dropout.
+        bias one number, in float32 or better.
 
         Args:
             query: (B, L, E).
-            key: (B, S, E).
-            value: (B, S, E).
+            key: (B, N, E).
+            value: (B, N, E).
             attn_mask: bool, True = may attend, of shape (L, S), (B, 1 or L, S) or (B, 1 or H, 1 or L, S).
             is_causal: also hide the keys after the query's own position: aligned at the top left, and with a cache
                 after all kept keys, so that each new query sees these, and the new ones up to its own.
@@ -128,11 +129,11 @@ class MultiHeadAttention(nn.Module):
                 one per head is (1, H, L, S).
             key_mask: bool (B, S), True = may attend: hides padding from all of a sequence's queries. Padding must still
                 be numbers: without weights NaN comes through, as in PyTorch's kernels and layer.
-            cache: to which these keys and values are added, and with them all that it keeps are attended to. S counts
-                all of them in masks, bias and weights.
+            cache: to which these keys and values are added, and with them all that it keeps are attended to: S keys in
+                masks, bias and weights.
             query_positions: where the queries stand, (L,) or (B, L), for a layer with ``process_heads``; when not
                 given 0, 1, 2, …, and with a cache on from the number of kept keys.
-            key_positions: where the keys stand, (S,) or (B, S), likewise; with a cache the new ones alone.
+            key_positions: where the new keys stand, (N,) or (B, N), likewise.
 
         Returns:
             output (B, L, E), and weights (B, H, L, S) from before dropout, or None. A query that may attend to
@@ -147,38 +148,31 @@ class MultiHeadAttention(nn.Module):
         self._check_inputs(query, key, value)
         check_flags(is_causal=is_causal, need_weights=need_weights)
         kept = 0 if cache is None else len(cache)
-        H, D = self.num_heads, self.head_dim
-        B, L, new = query.size(0), query.size(1), key.size(1)
-        S = kept + new
-        mask = self._check_masks(attn_mask, attn_bias, key_mask, (B, H, L, S))
-        hides_some = is_causal and not (kept and new <= 1)  # a last query alone sees all that there is
-        in_kernel = hides_some and not kept and self.kernel is None and mask is None and attn_bias is None
-        if hides_some and not in_kernel:
-            mask = with_causal(mask, (L, S), kept, device=query.device)
-        places = self._positions("query_positions", query_positions, query, kept)
-        key_places = self._positions("key_positions", key_positions, key, kept)
+        B, L, N = query.size(0), query.size(1), key.size(1)
+        H, G, D, S = self.num_heads, self.num_key_value_heads, self.head_dim, kept + N
+        mask = self._one_mask(attn_mask, attn_bias, key_mask, (B, H, L, S))
+        is_causal = is_causal and not (kept and N <= 1)  # a last query alone sees all that there is
+        if is_causal and (kept or mask is not None or attn_bias is not None or self.attend is not None):
+            mask, is_causal = with_causal(mask, (L, S), kept, device=query.device), False
         q = self.q_proj(query).view(B, L, H, D).transpose(1, 2)  # (B, H, L, D)
-        k = self.k_proj(key).view(B, new, self.num_key_value_heads, D).transpose(1, 2)  # (B, its heads, S, D)
-        v = self.v_proj(value).view(B, new, self.num_key_value_heads, D).transpose(1, 2)
-        if places is not None:
-            q, k = self._process(q, k, places, key_places)
+        k = self.k_proj(key).view(B, N, G, D).transpose(1, 2)  # (B, G, N, D)
+        v = self.v_proj(value).view(B, N, G, D).transpose(1, 2)
+        q, k = self._process(q, k, query_positions, key_positions, kept)
         if cache is not None:
-            k, v = cache.update(k, v)
-        is_shared = self.num_key_value_heads < H
-        as_rows = is_shared and L == 1 and self.kernel is None and not in_kernel
-        if as_rows:  # of one token the queries that share a key stand as rows before it, so that no key is copied
-            q, mask, attn_bias = (_rows_of_groups(each, self.num_key_value_heads) for each in (q, mask, attn_bias))
-        elif is_shared:
-            k, v = (each.repeat_interleave(H // each.size(1), dim=1) for each in (k, v))  # (B, H, S, D)
-        if self.kernel is not None:
-            heads, weights = self._attend(q, k, v, mask, attn_bias, need_weights)
+            k, v = cache.update(k, v)  # (B, G, S, D)
+        if G < H and L == 1 and not is_causal and self.attend is None:
+            # The queries that share a key become its rows, (B, G, H / G, D): to copy all kept keys takes far longer.
+            q, mask, attn_bias = (_rows_of_groups(each, G) for each in (q, mask, attn_bias))
+        elif G < H:
+            k, v = (each.repeat_interleave(H // G, dim=1) for each in (k, v))  # (B, H, S, D)
+        if self.attend is not None:
+            heads, weights = self._answer(q, k, v, mask, attn_bias, need_weights)
         else:
-            kernel = plain_attention if need_weights else fused_attention
-            heads, weights = kernel(q, k, v, mask, attn_bias, self.dropout if self.training else 0.0, in_kernel)
-        if as_rows:
-            heads, weights = (None if each is None else each.flatten(1, 2).unsqueeze(2) for each in (heads, weights))
-        output = self.out_proj(heads.transpose(1, 2).flatten(2))  # (B, L, E)
-        return output, weights if need_weights else None
+            softmax_attention = plain_attention if need_weights else fused_attention
+            dropout = self.dropout if self.training else 0.0
+            heads, weights = softmax_attention(q, k, v, mask, attn_bias, dropout=dropout, is_causal=is_causal)
+        output = self.out_proj(heads.reshape(B, H, L, D).transpose(1, 2).flatten(2))  # (B, L, E)
+        return output, weights.reshape(B, H, L, k.size(2)) if need_weights else None
 
     @classmethod
     @torch.no_grad()
@@ -208,10 +202,10 @@ class MultiHeadAttention(nn.Module):
         ours.out_proj.load_state_dict(module.out_proj.state_dict())
         for name, mine in ours.out_proj.named_parameters():
             mine.requires_grad_(module.out_proj.get_parameter(name).requires_grad)
-        for kind, stacked in (("weight", module.in_proj_weight), ("bias", module.in_proj_bias)):
+        for name, stacked in (("weight", module.in_proj_weight), ("bias", module.in_proj_bias)):
             if stacked is not None:
                 for layer, part in zip((ours.q_proj, ours.k_proj, ours.v_proj), stacked.chunk(3), strict=True):
-                    layer.get_parameter(kind).requires_grad_(stacked.requires_grad).copy_(part)  # (E, …) of (3E, …)
+                    layer.get_parameter(name).requires_grad_(stacked.requires_grad).copy_(part)  # (E, …) of (3E, …)
         return ours.train(module.training)
 
     def _check_inputs(self, query: Tensor, key: Tensor, value: Tensor) -> None:
@@ -224,8 +218,8 @@ class MultiHeadAttention(nn.Module):
             found = shapes(query=query, key=key, value=value)
             raise ValueError(f"query, key and value must be (B, length, width) with the same B, found {found}")
 
-    def _check_masks(self, attn_mask, attn_bias, key_mask, weights_shape: tuple[int, ...]) -> Tensor | None:
-        """Raise unless each fits the weights in one sense only; return one mask of both."""
+    def _one_mask(self, attn_mask, attn_bias, key_mask, weights_shape: tuple[int, ...]) -> Tensor | None:
+        """One mask of both; raise unless they and the bias fit the weights in one sense only."""
         check_bias(attn_bias, weights_shape)
         has_three = attn_bias is not None and attn_bias.dim() == 3 and not torch.compiler.is_compiling()
         if has_three and attn_bias.size(0) == weights_shape[0] == weights_shape[1] > 1:
@@ -233,54 +227,36 @@ class MultiHeadAttention(nn.Module):
                 f"attn_bias of shape {tuple(attn_bias.shape)} may be one per batch row or one per head here: "
                 "pass attn_bias.unsqueeze(1) or attn_bias.unsqueeze(0)"
             )
-        return with_keys(of_heads(attn_mask, weights_shape), key_mask, weights_shape)
+        return with_keys(with_head_axis(attn_mask, weights_shape), key_mask, weights_shape)
 
-    def _process(self, q: Tensor, k: Tensor, places: Tensor, key_places: Tensor) -> tuple[Tensor, Tensor]:
-        """Have ``process_heads`` change queries and keys, and raise if it exchanges rows and heads.
-
-        Where there are as many of both, their shapes can't tell: there it is asked for a row alone, too.
-        """
-        if not torch.compiler.is_compiling() and (q.size(1) == q.size(2) > 1 or k.size(1) == k.size(2) > 1):
-            self._process(q[:, :, :1], k[:, :, :1], places[..., :1], key_places[..., :1])
-        new_q, new_k = self.process_heads(q, k, places, key_places)
+    def _process(self, q, k, query_positions, key_positions, kept: int) -> tuple[Tensor, Tensor]:
+        """What ``process_heads`` makes of queries and keys; raise unless their rows are as before."""
+        if self.process_heads is None:
+            for name, positions in (("query_positions", query_positions), ("key_positions", key_positions)):
+                if positions is not None:
+                    raise ValueError(f"{name} are for a layer that was made with process_heads, found one without")
+            return q, k
+        q_places = _places("query_positions", query_positions, q, kept)
+        k_places = _places("key_positions", key_positions, k, kept)
+        _check_order("process_heads", self.process_heads, (q, k), q_places[..., :1], k_places[..., :1])
+        new_q, new_k = self.process_heads(q, k, q_places, k_places)
         if new_q.shape[:-1] != q.shape[:-1] or new_k.shape[:-1] != k.shape[:-1]:
             found = f"{shapes(query=new_q, key=new_k)} from {shapes(query=q, key=k)}"
-            raise ValueError(f"process_heads must keep (B, H, L, …) and (B, its heads, S, …), found {found}")
+            raise ValueError(f"process_heads must keep (B, H, L, …) and (B, G, N, …), found {found}")
         return new_q, new_k
 
-    def _attend(self, q, k, v, mask, bias, need_weights: bool) -> tuple[Tensor, Tensor | None]:
-        """Have ``attend`` find the answers, and raise as :meth:`_process` does, if it answers for one row and key."""
-        whole = q, k, v, mask, bias
-        calls = [whole]
-        if not torch.compiler.is_compiling() and q.size(1) == q.size(2) > 1:
-            first = [None if each is None else torch.atleast_2d(each)[..., :1, :1] for each in (mask, bias)]
-            calls = [(*(each[:, :, :1] for each in (q, k, v)), *first), whole]
-        for call in calls:
-            try:
-                heads, weights = self.kernel(*call)
-            except Exception:
-                if call is whole:
-                    raise
-                continue
-            q, k, v, *_ = call
-            wanted = *q.shape[:-1], v.size(-1)
-            if heads.shape != wanted:
-                raise ValueError(f"attend must return (B, H, L, D), here {wanted}, found {tuple(heads.shape)}")
-            if need_weights and (weights is None or weights.shape != (*q.shape[:-1], k.size(-2))):
-                found = None if weights is None else tuple(weights.shape)
-                raise ValueError(f"attend must return weights (B, H, L, S) where they are needed, found {found}")
+    def _answer(self, q, k, v, mask, bias, need_weights: bool) -> tuple[Tensor, Tensor | None]:
+        """What ``attend`` answers; raise unless it has the shapes of an answer."""
+        first = [None if each is None else torch.atleast_2d(each)[..., :1, :1] for each in (mask, bias)]
+        _check_order("attend", self.attend, (q, k, v), *first)
+        heads, weights = self.attend(q, k, v, mask, bias)
+        wanted = *q.shape[:-1], v.size(-1)
+        if heads.shape != wanted:
+            raise ValueError(f"attend must return (B, H, L, D), here {wanted}, found {tuple(heads.shape)}")
+        if need_weights and (weights is None or weights.shape != (*q.shape[:-1], k.size(-2))):
+            found = None if weights is None else tuple(weights.shape)
+            raise ValueError(f"attend must return weights (B, H, L, S) where they are needed, found {found}")
         return heads, weights
-
-    def _positions(self, name: str, positions: Tensor | None, tokens: Tensor, kept: int) -> Tensor | None:
-        """What ``process_heads`` is told: positions (L,), or (B, L) → (B, 1, L), and those after the kept if none."""
-        if self.process_heads is None:
-            if positions is not None:
-                raise ValueError(f"{name} are for a layer that was made with process_heads, found one without")
-            return None
-        if positions is None:
-            return torch.arange(kept, kept + tokens.size(1), device=tokens.device)
-        check_positions(name, positions, tokens.shape[:-1])
-        return positions.unsqueeze(1) if positions.dim() == 2 else positions
 
 
 class AdditiveAttention(nn.Module):
@@ -351,11 +327,35 @@ class AdditiveAttention(nn.Module):
         return nn.functional.dropout(weights, self.dropout, self.training) @ value, weights
 
 
-def _rows_of_groups(tensor: Tensor | None, groups: int) -> Tensor | None:
-    """(…, H, 1, n) → (…, groups, H / groups, n); the same for what is one for all heads."""
+def _places(name: str, positions: Tensor | None, heads: Tensor, kept: int) -> Tensor:
+    """Where rows (B, H, L, D) stand: (L,), or (B, L) → (B, 1, L); after the kept ones when not given."""
+    if positions is None:
+        return torch.arange(kept, kept + heads.size(2), device=heads.device)
+    check_positions(name, positions, (heads.size(0), heads.size(2)))
+    return positions.unsqueeze(1) if positions.dim() == 2 else positions
+
+
+def _rows_of_groups(tensor: Tensor | None, G: int) -> Tensor | None:
+    """(…, H, 1, n) → (…, G, H / G, n); the same for what is one for all heads."""
     if tensor is None or tensor.dim() < 3 or tensor.size(-3) == 1:
         return tensor
-    return tensor.squeeze(-2).unflatten(-2, (groups, -1))
+    return tensor.view(*tensor.shape[:-3], G, tensor.size(-3) // G, tensor.size(-1))
+
+
+def _check_order(name: str, function: Callable, given: tuple[Tensor, ...], *others: Tensor | None) -> None:
+    """Raise if the function makes (B, L, H, D) of (B, H, L, D).
+
+    Where there are as many rows as heads that does not show, so it is called for one row. Some functions need more.
+    """
+    if torch.compiler.is_compiling() or not any(each.size(1) == each.size(2) > 1 for each in given):
+        return
+    try:
+        answers = function(*(each[:, :, :1] for each in given), *others)
+    except Exception:
+        return
+    for answer, each in zip(answers, given, strict=False):
+        if isinstance(answer, Tensor) and answer.dim() == 4 and answer.size(1) != each.size(1):
+            raise ValueError(f"{name} must keep the order (B, heads, rows, …), found {tuple(answer.shape)} for one row")
 
 
 def _check_torch(module: nn.MultiheadAttention) -> None:

@@ -8,7 +8,7 @@ import math
 import torch
 from torch import Tensor
 
-from attention.arguments import broadcasts, check_choice, check_count, check_matrix, check_positive, kind, shapes
+from attention.arguments import broadcasts, check_choice, check_count, check_matrix, check_positive, shapes, type_of
 
 LAYOUTS = ("halves", "interleaved")
 
@@ -50,7 +50,7 @@ def rotate(x: Tensor, positions: Tensor | None = None, *, base: float = 10000.0,
     Pair i of a row at position p, ``(a, b)``, becomes ``(a cos φ − b sin φ, a sin φ + b cos φ)`` with
     ``φ = p / base^(2i / D)``. If queries and keys are both turned, their dot products depend on the distance of their
     positions alone. Values are not turned. The angles are computed in float64 (on MPS, which lacks it, in float32), the
-    products in float32 or better; at position 10⁶ half precision could not tell one angle from the next.
+    products in float32 or better.
 
     Args:
         x: queries or keys, (…, L, D), with D even; of heads (B, H, L, D). In the order (B, L, H, D) each row would
@@ -183,7 +183,7 @@ def alibi_bias(
 def check_positions(name: str, positions: Tensor, rows: tuple[int, ...]) -> None:
     """Raise unless the positions are numbers for rows (…, L): one for each of the L, or with all dimensions."""
     if not isinstance(positions, Tensor) or positions.dtype == torch.bool:
-        raise TypeError(f"{name} must be a tensor of numbers, found {kind(positions)}")
+        raise TypeError(f"{name} must be a tensor of numbers, found {type_of(positions)}")
     if positions.shape != rows[-1:] and (positions.dim() != len(rows) or not broadcasts(positions, rows)):
         wanted = f"{tuple(rows[-1:])}, or all dimensions of {tuple(rows)}"
         raise ValueError(f"{name} must have shape {wanted}, found {tuple(positions.shape)}")

@@ -6,7 +6,7 @@ Dimensions: … leading, L queries, S keys, D width of a point, Dv value width.
 import torch
 from torch import Tensor, nn
 
-from attention.arguments import check_matrix, check_positive, check_query_key, check_value, shapes
+from attention.arguments import check_matrix, check_positive, check_value, shapes, weights_shape_of
 from attention.functional import masked_softmax
 from attention.masks import check_mask
 
@@ -49,7 +49,6 @@ class NadarayaWatson(nn.Module):
     """Average the values with a Gaussian kernel whose width is learned: one for all keys, or one a key.
 
     ``output = softmax(−½ ‖(query − key)·w‖²) · value``: w is one over the bandwidth, and its sign says nothing.
-    With one w a key this is dot-product attention too, of features (1, q, q²) and (−½w²k², w²k, −½w²).
 
     Args:
         key: (…, S, D), or (S,) for numbers on a line.
@@ -82,7 +81,7 @@ class NadarayaWatson(nn.Module):
 
 def _answer(query: Tensor, key: Tensor, value: Tensor, w: Tensor | float, attn_mask: Tensor | None) -> Tensor:
     query, key, values = _matrix(query), _matrix(key), _matrix(value)
-    weights_shape = check_query_key(query, key)
+    weights_shape = weights_shape_of(query, key)
     _check_value(query, key, values)
     check_mask("attn_mask", attn_mask, weights_shape)
     weights = masked_softmax(_scores(query, key, w), attn_mask).to(value.dtype)  # (…, L, S)

@@ -89,7 +89,7 @@ class Encoder(nn.Module):
                 raise ValueError(f"source has padding (id {PAD}): lengths must be given, found None")
             states, hidden = self.gru(embedded)  # (B, S, H), (num_layers, B, H)
         else:
-            lengths = check_lengths(lengths, source)
+            lengths = lengths_on_cpu(lengths, source)
             packed = pack_padded_sequence(embedded, lengths, batch_first=True, enforce_sorted=False)
             packed, hidden = self.gru(packed)
             states, _ = pad_packed_sequence(packed, batch_first=True, total_length=source.size(1))  # (B, S, H)
@@ -308,11 +308,8 @@ class Translator(nn.Module):
         return hidden, states, padding_mask(lengths, source.size(1)).to(states.device)  # (B, 1, S)
 
 
-def check_lengths(lengths: Tensor, source: Tensor) -> Tensor:
-    """Raise unless there is one length for each source (B, S), from 1 to S; return them on the CPU.
-
-    PyTorch packs sequences by lengths on the CPU, so lengths on an accelerator are read once, here, and not again.
-    """
+def lengths_on_cpu(lengths: Tensor, source: Tensor) -> Tensor:
+    """The lengths on the CPU, where PyTorch packs; raise unless each source (B, S) has one, from 1 to S."""
     check_integers("lengths", lengths)
     if lengths.shape != source.shape[:1]:
         raise ValueError(f"lengths must have one number a source, found {shapes(lengths=lengths, source=source)}")

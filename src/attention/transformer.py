@@ -3,8 +3,7 @@
 Dimensions: B batch, L tokens, S keys (as many, and those that caches keep), E width, H heads, V size of the vocabulary.
 """
 
-import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 
 import torch
@@ -17,14 +16,13 @@ from attention.arguments import (
     check_ids,
     check_positive,
     check_probability,
-    kind,
+    type_of,
 )
-from attention.blocks import Block, FeedForward, MakeLayer
+from attention.blocks import Block, FeedForward, MakeLayer, with_own_modules
 from attention.cache import KeyValueCache
 from attention.checkpoints import read_gpt2
 from attention.functional import at_least_float32
-from attention.masks import of_heads, window_mask
-from attention.modules import Attend, ProcessHeads
+from attention.masks import window_mask, with_head_axis
 from attention.positions import alibi_bias, check_positions, rotate_heads
 from attention.sampling import next_probabilities, without_dropout
 
@@ -46,18 +44,16 @@ class Transformer(nn.Module):
         dropout: probability of dropping a number in training.
         tied: whether the output's weight is the embedding's, (V, E).
         embed_std: standard deviation of the embeddings at the start.
-        num_key_value_heads: of each attention, as in :class:`attention.MultiHeadAttention`; H when not given.
         window: how many tokens each may look at, itself included; all before it when not given.
-        process_heads: of each attention, as in :class:`attention.MultiHeadAttention`; of a module each has a copy.
-            Rotary positions with another base are ``positions=None, process_heads=partial(rotate_heads,
-            base=500_000.0)``.
-        attend: likewise, with a bias by distance, too: the queries are the last L of the S keys' positions.
+        **heads: ``bias``, ``num_key_value_heads``, ``process_heads`` and ``attend`` of each attention, as in
+            :class:`attention.MultiHeadAttention`; of a module each has a copy. Rotary positions with another base are
+            ``positions=None, process_heads=partial(rotate_heads, base=500_000.0)``.
 
     Raises:
         TypeError, ValueError: as :class:`Block`; also if learned positions have no ``max_length``, or rotary ones a
             ``process_heads`` beside their own or heads of an odd width.
 
-    Source: Radford et al. (2019), section 2.3. Its 12 layers of width 768 have 124,439,808 parameters.
+    Source: Radford et al. (2019), section 2.3.
 
     >>> model = Transformer(vocab_size=10, embed_dim=6, num_heads=2, num_layers=3, max_length=8)
     >>> model(torch.tensor([[3, 1, 4, 1, 5]])).shape
@@ -81,10 +77,8 @@ class Transformer(nn.Module):
         dropout: float = 0.0,
         tied: bool = True,
         embed_std: float = 0.02,
-        num_key_value_heads: int | None = None,
         window: int | None = None,
-        process_heads: ProcessHeads | None = None,
-        attend: Attend | None = None,
+        **heads,
     ) -> None:
         super().__init__()
         check_count("vocab_size", vocab_size, least=1)
@@ -102,28 +96,18 @@ class Transformer(nn.Module):
         check_positive("embed_std", embed_std)
         check_flags(tied=tied)
         if positions == "rotary":
-            if process_heads is not None:
+            if heads.get("process_heads") is not None:
                 raise ValueError("process_heads must be None beside positions='rotary', which is rotate_heads there")
             if embed_dim // num_heads % 2:
                 raise ValueError(f"rotary positions need heads of an even width, found {embed_dim // num_heads}")
-            process_heads = rotate_heads
+            heads["process_heads"] = rotate_heads
         self.positions, self.window, self.max_length = positions, window, max_length
         self.token_embedding = nn.Embedding(vocab_size, embed_dim)
         self.position_embedding = nn.Embedding(max_length, embed_dim) if positions == "learned" else None
         self.dropout = nn.Dropout(dropout)
+        options = {"feed_forward": feed_forward, "norm_layer": norm_layer, "dropout": dropout}
         self.blocks = nn.ModuleList(
-            Block(
-                embed_dim,
-                num_heads,
-                norm,
-                feed_forward=feed_forward,
-                norm_layer=norm_layer,
-                dropout=dropout,
-                num_key_value_heads=num_key_value_heads,
-                process_heads=_copied(process_heads),
-                attend=_copied(attend),
-            )
-            for _ in range(num_layers)
+            Block(embed_dim, num_heads, norm, **options, **with_own_modules(heads)) for _ in range(num_layers)
         )
         self.final_norm = norm_layer(embed_dim) if norm == "pre" else nn.Identity()
         self.output = nn.Linear(embed_dim, vocab_size, bias=False)
@@ -159,18 +143,18 @@ class Transformer(nn.Module):
 
         Raises:
             TypeError, ValueError: ids, masks, positions or caches that do not fit, or more tokens than
-                ``max_length``. Then, and whatever else is raised, the caches are as they were.
+                ``max_length``. Then, and whatever else is raised, each :class:`KeyValueCache` is as it was.
         """
         check_ids("tokens", tokens, self.token_embedding.num_embeddings)
         self._check_parts(caches, attn_masks, positions)
         given = tokens, caches, attn_masks, key_mask, positions
         if torch.compiler.is_compiling():  # which does not trace what follows in every version
             return self.unembed(self._run_blocks(*given)[0])
-        before = [vars(cache).copy() for cache in caches or ()]
+        before = [(cache, vars(cache).copy()) for cache in caches or () if isinstance(cache, KeyValueCache)]
         try:
             return self.unembed(self._run_blocks(*given)[0])
         except BaseException:
-            for cache, state in zip(caches or (), before, strict=True):
+            for cache, state in before:
                 vars(cache).update(state)
             raise
 
@@ -233,7 +217,9 @@ class Transformer(nn.Module):
         check_ids("tokens", tokens, self.token_embedding.num_embeddings)
         check_count("length", length)
         check_flags(cache=cache)
-        if temperature == 0 and (top_k is not None or top_p is not None):
+        if temperature != 0:
+            check_positive("temperature", temperature)
+        elif top_k is not None or top_p is not None:
             raise ValueError("temperature must be above 0 to draw with top_k or top_p, found 0")
         if length > 0:
             self._check_length("tokens and all new tokens but the last", tokens.size(1) + length - 1)
@@ -246,7 +232,7 @@ class Transformer(nn.Module):
                 else:
                     probabilities = next_probabilities(logits, temperature=temperature, top_k=top_k, top_p=top_p)
                     token = torch.multinomial(probabilities, 1, generator=generator)  # (B, 1)
-                tokens = torch.cat([tokens, token], dim=1)
+                tokens = torch.cat([tokens, token.to(tokens.dtype)], dim=1)
                 unread = token if cache else tokens
         return tokens
 
@@ -282,7 +268,7 @@ class Transformer(nn.Module):
             else:
                 check_ids("positions", positions, self.position_embedding.num_embeddings, positions.dim())
                 x = x + self.position_embedding(positions)
-        return self.dropout(x) if self.dropout.p else x
+        return self.dropout(x)
 
     def _run_blocks(
         self,
@@ -295,41 +281,42 @@ class Transformer(nn.Module):
     ) -> tuple[Tensor, list[Tensor]]:
         """What the last block returns, (B, L, E), and the weights of each block, (B, H, L, S)."""
         kept = 0 if caches is None else len(caches[0])
-        weights_shape = len(tokens), self.blocks[0].attend.num_heads, tokens.size(1), kept + tokens.size(1)
-        masks = self._masks(attn_masks, weights_shape, tokens.device)
+        B, L, H, S = *tokens.shape, self.blocks[0].attend.num_heads, kept + tokens.size(1)
+        masks = self._masks(attn_masks, (B, H, L, S), tokens.device)
         x = self._embed(tokens, positions, kept)  # (B, L, E)
-        shared = {"is_causal": True, "need_weights": need_weights, "key_mask": key_mask}
+        bias = None
         if self.positions == "alibi":  # in float32 or better: 16 bits can't tell far distances apart
-            options = {"offset": kept, "device": x.device, "dtype": at_least_float32(x)}
-            shared["attn_bias"] = alibi_bias(*weights_shape[1:], **options)[None]  # (1, H, L, S)
-        if self.blocks[0].attend.process_heads is not None:
-            shared["positions"] = positions
+            bias = alibi_bias(H, L, S, offset=kept, device=x.device, dtype=at_least_float32(x))[None]
+        options = {"is_causal": True, "need_weights": need_weights, "attn_bias": bias, "key_mask": key_mask}
+        options["positions"] = None if self.blocks[0].attend.process_heads is None else positions
         all_weights = []
         for block, mask, cache in zip(self.blocks, masks, caches or [None] * len(self.blocks), strict=True):
-            x, weights = block(x, mask, cache=cache, **shared)
+            x, weights = block(x, mask, cache=cache, **options)
             all_weights.append(weights)
         return x, all_weights
 
     def _masks(self, attn_masks: Mapping[int, Tensor] | None, weights_shape: tuple, device) -> list[Tensor | None]:
         """What each block hides beside the future: by its own mask, and by the window."""
         *_, L, S = weights_shape
-        masks = [of_heads((attn_masks or {}).get(number), weights_shape) for number in range(len(self.blocks))]
+        masks = [with_head_axis((attn_masks or {}).get(number), weights_shape) for number in range(len(self.blocks))]
         if self.window is None or self.window >= S:
             return masks
         window = window_mask(L, self.window, S, offset=S - L, device=device)  # (L, S)
         return [window if mask is None else mask & window for mask in masks]
 
     def _check_parts(self, caches: object, attn_masks: object, positions: Tensor | None) -> None:
+        """Raise unless these are parts for these blocks; what each part holds, the blocks check."""
         count = len(self.blocks)
         if caches is not None:
             if not isinstance(caches, Sequence):
-                raise TypeError(f"caches must be a list, as make_caches returns it, found {type(caches).__name__}")
+                raise TypeError(f"caches must be a list, as make_caches returns it, found {type_of(caches)}")
             if len(caches) != count or len({id(cache) for cache in caches}) != len(caches):
                 raise ValueError(f"caches must be one of its own for each of {count} blocks, found {len(caches)}")
             if len({len(cache) for cache in caches}) != 1:
                 raise ValueError(f"caches must keep the same tokens, found {[len(cache) for cache in caches]}")
         if attn_masks is not None and not isinstance(attn_masks, Mapping):
-            raise TypeError(f"attn_masks must be a dict, from a block's number to its mask, found {kind(attn_masks)}")
+            found = type_of(attn_masks)
+            raise TypeError(f"attn_masks must be a dict, from a block's number to its mask, found {found}")
         for number in attn_masks or ():
             if number not in range(count):
                 raise ValueError(f"attn_masks must be for blocks 0 to {count - 1}, found {number!r}")
@@ -339,8 +326,3 @@ class Transformer(nn.Module):
     def _check_length(self, name: str, length: int) -> None:
         if self.max_length is not None and length > self.max_length:
             raise ValueError(f"{name} must have at most max_length={self.max_length} positions, found {length}")
-
-
-def _copied(function: Callable | None) -> Callable | None:
-    """A module's copy, as each block has weights of its own."""
-    return copy.deepcopy(function) if isinstance(function, nn.Module) else function

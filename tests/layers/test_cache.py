@@ -102,6 +102,9 @@ def test_is_causal_shows_all_kept_keys_and_the_new_ones_up_to_ones_own(need_weig
     assert_close(output, expected)
     if need_weights:
         assert_close(weights, all_weights)
+    one, _ = layer(new[:, :1], new[:, :2], new[:, :2], is_causal=True, cache=copy.copy(cache))  # and two new keys
+    seen = torch.cat([x, new[:, :1]], dim=1)
+    assert_close(one, layer(new[:, :1], seen, seen)[0])
     expected, _ = layer(new[:, :2], torch.cat([x, x[:, :2]], dim=1), torch.cat([x, x[:, :2]], dim=1))
     assert_close(layer(x[:, 4:6], x[:, :2], x[:, :2], cache=cache)[0], expected)
 
@@ -128,7 +131,11 @@ def test_masks_and_bias_beside_a_cache_are_for_all_keys(need_weights):
 
 def test_blocks_hand_it_on():
     x, memory = rows(B, L, 12), rows(B, 5, 12)
-    block, decoder_block = Block(12, 3, process_heads=rotate_heads).double(), DecoderBlock(12, 3).double()
+    heads = {"num_key_value_heads": 1, "process_heads": rotate_heads}
+    block, decoder_block = Block(12, 3, **heads).double(), DecoderBlock(12, 3, **heads).double()
+    assert decoder_block.cross_attend.k_proj.out_features == 4
+    with_modules = DecoderBlock(12, 3, attend=torch.nn.Identity())
+    assert with_modules.attend.attend is not with_modules.cross_attend.attend
     for read in (block, lambda x, **options: decoder_block(x, memory, **options)):
         cache = KeyValueCache()
         parts = [read(part, is_causal=True, cache=cache)[0] for part in x.split(4, dim=1)]
@@ -220,9 +227,9 @@ def test_after_an_error_in_the_last_block_and_after_inference_mode_the_caches_go
     caches, attend = model.make_caches(), model.blocks[1].attend
     for wrong, part, mode in ((tokens[:1], tokens[:, :4], torch.inference_mode), (tokens, tokens[:, 4:6], context)):
         with mode():
-            attend.kernel = lambda query, key, value, mask, bias: (value[..., :1], None)
+            attend.attend = lambda query, key, value, mask, bias: (value[..., :1], None)
             refuses(model, {"tokens": wrong, "caches": caches}, ValueError, "attend must return")
-            attend.kernel = None
+            attend.attend = None
             found = model(part, caches)
     assert_close(found, model(tokens[:, :6])[:, 4:])
 
@@ -296,9 +303,8 @@ def test_a_window_is_its_mask_in_every_block(window, positions):
     assert_close(model(tokens), plain(tokens, attn_masks=masks))
     assert_close(model.attention_maps(tokens), plain.attention_maps(tokens, attn_masks=masks))
     head = torch.rand(1, 4, L, L) < 0.6
-    assert_close(
-        model(tokens, attn_masks={1: head}), plain(tokens, attn_masks=masks | {1: head & window_mask(L, window)})
-    )
+    both = masks | {1: head & window_mask(L, window)}
+    assert_close(model(tokens, attn_masks={1: head}), plain(tokens, attn_masks=both))
 
 
 # Masks of keys
@@ -334,9 +340,7 @@ def test_a_mask_of_keys_in_the_other_layers():
     x, additive = rows(B, 7, 12), AdditiveAttention(12, 12, 4).double()
     mask = KEYS.unsqueeze(1)
     assert_close(additive(x, x, x, key_mask=KEYS), additive(x, x, x, mask))
-    block, decoder = Block(12, 3).double(), DecoderBlock(12, 3).double()
-    assert_close(block(x, key_mask=KEYS, is_causal=True), block(x, mask, is_causal=True))
-    own = rows(B, 5, 12)
+    own, decoder = rows(B, 5, 12), DecoderBlock(12, 3).double()
     assert_close(decoder(own, x, memory_key_mask=KEYS)[0], decoder(own, x, mask)[0])
     assert_close(decoder(x, own, key_mask=KEYS)[0], decoder(x, own, None, mask)[0])
     model, tokens = model_of(MODELS["rotary"]), torch.randint(11, (B, 7))
@@ -346,12 +350,8 @@ def test_a_mask_of_keys_in_the_other_layers():
 @pytest.mark.parametrize("wrong", [KEYS[:, None], KEYS[:1], KEYS[0], KEYS[:, :6], torch.ones(7, B) > 0])
 def test_a_mask_of_keys_has_one_number_a_key_of_each_sequence(wrong):
     x = rows(B, 7, 12)
-    refuses(
-        MultiHeadAttention(12, 3).double(),
-        {"query": x, "key": x, "value": x, "key_mask": wrong},
-        ValueError,
-        "key_mask",
-    )
-    refuses(attention_weights, {"query": x, "key": x, "key_mask": wrong}, ValueError, "key_mask")
+    given = {"query": x, "key": x, "key_mask": wrong}
+    refuses(MultiHeadAttention(12, 3).double(), given | {"value": x}, ValueError, "key_mask")
+    refuses(attention_weights, given, ValueError, "key_mask")
     refuses(attention_weights, {"query": x, "key": x, "key_mask": KEYS.double()}, TypeError, "key_mask")
     refuses(attention_weights, {"query": x[0], "key": x[0], "key_mask": KEYS[:1]}, ValueError, "key_mask")

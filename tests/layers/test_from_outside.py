@@ -35,6 +35,8 @@ def test_a_cache_of_ones_own(tokens):
     """One that keeps a list of parts, and is handed to a model of the package."""
 
     class Parts:
+        __slots__ = ("parts",)
+
         def __init__(self):
             self.parts = []
 
@@ -104,9 +106,8 @@ def test_a_feed_forward_layer_with_a_gate(tokens):
     attended = x + block.attend(*[block.before_attend(x)] * 3)[0]
     assert_close(block(x)[0], attended + block.feed_forward(block.before_feed_forward(attended)))
     assert model(tokens).shape == (2, 9, 11)
-    wide = make(
-        max_length=9, feed_forward=partial(FeedForward, hidden_dim=5, activation=partial(gelu, approximate="tanh"))
-    )
+    inner = partial(FeedForward, hidden_dim=5, activation=partial(gelu, approximate="tanh"))
+    wide = make(max_length=9, feed_forward=inner)
     assert wide.blocks[0].feed_forward.up.weight.shape == (5, 16)
 
 
@@ -138,7 +139,6 @@ def test_another_norm(tokens):
     class Halve(nn.Module):
         def __init__(self, width):
             super().__init__()
-            self.width = width
 
         def forward(self, x):
             return x / 2
@@ -165,8 +165,10 @@ def test_rows_and_heads_exchanged_are_found(length, heads):
     for name, wrong in (("process_heads", turned), ("attend", answered)):
         with pytest.raises(ValueError, match=f"^{name} must"):
             MultiHeadAttention(16, heads, **{name: wrong})(x, x, x)
-    with pytest.raises(ValueError, match=r"^attend must return weights"):
-        MultiHeadAttention(16, heads, attend=lambda q, k, v, *_: (v, v[..., :1]))(x, x, x, need_weights=True)
+    for weights in (lambda q, k: q[..., :1], lambda q, k: (q @ k.mT).transpose(1, 2)):
+        layer = MultiHeadAttention(16, heads, attend=lambda q, k, v, *_, of=weights: (v, of(q, k)))
+        with pytest.raises(ValueError, match=r"^attend must"):
+            layer(x, x, x, need_weights=True)
     with pytest.raises(ZeroDivisionError):
         MultiHeadAttention(16, heads, attend=lambda *given: 1 / 0)(x, x, x)
     model = make(positions=None, attend=lambda query, key, value, mask, bias: (value, None))
@@ -176,6 +178,7 @@ def test_rows_and_heads_exchanged_are_found(length, heads):
 
 ATTENDS = {
     "as many keys as queries": lambda q, k, v, *_: (linear_attention(q, k, v, is_causal=True), None),
+    "four rows": lambda q, k, v, *_: (torch.arange(4)[:, None] * v, None),
     "two keys at least": lambda q, k, v, *_: ((q @ k.mT).topk(2).values.mean(-1, keepdim=True) * v, None),
 }
 
@@ -208,9 +211,8 @@ def test_adapters_on_the_eight_projections(tokens):
             setattr(block.attend, name, Adapted(getattr(block.attend, name)))
     assert_close(model(tokens), before)
     model(tokens).square().sum().backward()
-    assert [module.up.weight.grad.any().item() for module in model.modules() if isinstance(module, Adapted)] == [
-        True
-    ] * 8
+    trained = [part.up.weight.grad.any().item() for part in model.modules() if isinstance(part, Adapted)]
+    assert trained == [True] * 8
     assert model.generate(tokens, 4).tolist() == model.generate(tokens, 4, cache=False).tolist()
 
 

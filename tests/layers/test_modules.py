@@ -561,7 +561,7 @@ WRONG_HEADS = [
     (ValueError, "num_heads", {"num_heads": 0}),
     (ValueError, "num_heads", {"num_heads": 4}),
     (ValueError, "dropout", {"dropout": 1.5}),
-    (TypeError, "dropout", {"dropout": True}),
+    *[(TypeError, "dropout", {"dropout": wrong}) for wrong in (True, torch.ones(2))],
     (TypeError, "bias", {"bias": "no"}),
     (TypeError, "process_heads", {"process_heads": True}),
     (TypeError, "attend", {"attend": "fused"}),

@@ -42,7 +42,7 @@ def test_it_is_short_and_needs_torch_alone_and_every_part_names_its_chapter():
     assert len(text.splitlines()) <= 220
     assert set(re.findall(r"^(?:import|from) (\w+)", text, re.MULTILINE)) == {"math", "torch"}
     parts = re.findall(r"^(?:def|class) .*", text, re.MULTILINE)
-    assert [part for part in parts if "# chapter" not in part and not part.startswith("def train")] == []
+    assert [part for part in parts if "# ch. " not in part and not part.startswith("def train")] == []
 
 
 @each_mask

@@ -339,8 +339,9 @@ def test_greedy_generation_is_a_slow_loop(positions):
         for _ in range(8):
             scores = model(torch.tensor([row]))[0, -1].tolist()
             row.append(scores.index(max(scores)))
-    assert model.generate(tokens, 8).tolist() == expected
-    assert model.generate(tokens, 0).tolist() == tokens.tolist()
+    for dtype in (torch.int32, torch.int64):
+        assert_close(model.generate(tokens.to(dtype), 8), torch.tensor(expected, dtype=dtype))
+    assert_close(model.generate(tokens, 0), tokens)
 
 
 def test_generation_draws_from_the_next_probabilities():
@@ -410,8 +411,9 @@ def test_a_top_p_of_1_keeps_all(dtype, options):
 
 
 def test_next_probabilities_by_hand():
-    """Four equal tokens have a quarter each, without rounding; and each row is cut off by itself."""
+    """Four equal tokens have a quarter each, without rounding; of any that are equal the first stay; row by row."""
     assert_close(next_probabilities(torch.zeros(4), top_p=0.5), torch.tensor([0.5, 0.5, 0.0, 0.0]), rtol=0, atol=0)
+    assert next_probabilities(torch.zeros(1000), top_k=3).nonzero().flatten().tolist() == [0, 1, 2]
     cold = next_probabilities(torch.tensor([70.0, 1.0]).half(), temperature=1e-37)  # 7·10³⁸ is no float32
     assert_close(cold, torch.tensor([1.0, 0.0]).half(), rtol=0, atol=0)
     logits = torch.tensor([[0.6, 0.3, 0.1], [0.1, 0.45, 0.45]]).log()
@@ -530,12 +532,7 @@ def test_another_width_epsilon_dtype_and_a_second_copy_of_the_embedding(checkpoi
         (ValueError, "scale_attn_weights True, found False", None, {"scale_attn_weights": False}),
         (ValueError, "tie_word_embeddings True, found False", None, {"tie_word_embeddings": False}),
         (ValueError, "add_cross_attention False, found True", None, {"add_cross_attention": True}),
-        (
-            ValueError,
-            "scale_attn_by_inverse_layer_idx False, found True",
-            None,
-            {"scale_attn_by_inverse_layer_idx": True},
-        ),
+        (ValueError, "scale_attn_by_inverse_layer_idx False", None, {"scale_attn_by_inverse_layer_idx": True}),
         (ValueError, "activation_function 'gelu_new', found 'swish'", None, {"activation_function": "swish"}),
         (RuntimeError, "blocks.1.before_feed_forward.bias", lambda weights: weights.pop("h.1.ln_2.bias"), {}),
         (RuntimeError, "token_embedding.weight", lambda weights: weights.pop("wte.weight"), {}),
@@ -568,6 +565,7 @@ MAKING = [
     (TypeError, "norm_layer", {"norm_layer": nn.LayerNorm(6)}),
     (TypeError, "process_heads", {"positions": None, "process_heads": "rotary"}),
     (TypeError, "window", {"window": 2.0}),
+    (TypeError, "num_key_heads", {"num_key_heads": 2}),
     (TypeError, "tied", {"tied": "no"}),
     (ValueError, "vocab_size", {"vocab_size": 0}),
     (ValueError, "num_layers", {"num_layers": 0}),
@@ -649,7 +647,7 @@ GENERATING = [
     (ValueError, "length", {"length": -1}),
     (ValueError, "temperature", {"top_k": 2}),
     (ValueError, "temperature", {"top_p": 0.5}),
-    (ValueError, "temperature", {"temperature": -1.0}),
+    (ValueError, "temperature", {"temperature": -1.0, "length": 0}),
     (ValueError, "top_k", {"temperature": 1.0, "top_k": 0}),
     (ValueError, "top_p", {"temperature": 1.0, "top_p": 0.0}),
     (ValueError, "top_p", {"temperature": 1.0, "top_p": 1.2}),

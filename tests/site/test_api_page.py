@@ -33,7 +33,7 @@ def test_parameters_are_the_ones_that_python_has(name):
     is_bare = inspect.isclass(thing) and "__init__" not in vars(thing)  # PyTorch's *args, **kwargs
     assert shown_parameters(in_source(thing)) == ([] if is_bare else parameters(thing))
     text = inspect.getdoc(thing)
-    missing = [each for each in parameters(thing) if not re.search(rf"(?m)^ +{each}: ", text)]
+    missing = [each for each in parameters(thing) if not re.search(rf"(?m)^ +[*]*{each}: ", text)]
     assert is_bare or "Args:" not in text or not missing, f"the arguments of {name}'s docstring leave out {missing}"
 
 

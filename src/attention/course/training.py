@@ -10,7 +10,7 @@ from torch import Generator, Tensor
 from torch.nn.functional import cross_entropy, pad
 
 from attention.arguments import check_count, check_positive, shapes
-from attention.seq2seq import PAD, Translator, check_lengths
+from attention.seq2seq import PAD, Translator, lengths_on_cpu
 
 
 def train(
@@ -54,7 +54,7 @@ def train(
     check_count("batch_size", batch_size, least=1)
     check_positive("learning_rate", learning_rate)
     check_pairs(source, target)
-    lengths = check_lengths(lengths, source)  # on the CPU, as the batches' rows: to read them takes no waiting
+    lengths = lengths_on_cpu(lengths, source)  # on the CPU, as the batches' rows: to read them takes no waiting
     optimizer = torch.optim.Adam(model.parameters())
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, learning_rate, total_steps=steps)
     batches = torch.randint(len(source), (steps, batch_size), generator=generator, device=generator.device).cpu()
