@@ -37,8 +37,8 @@ def attention(query, key, value, mask=None):  # ch. 1: the soft lookup
 
 def fused(query, key, value, mask=None, is_causal=False):  # ch. 7: the same
     sdpa = F.scaled_dot_product_attention  # in blocks: no (L, S) in memory
-    if mask is None:
-        return sdpa(query, key, value, is_causal=is_causal)
+    if mask is None or is_causal:  # both: new versions join them
+        return sdpa(query, key, value, mask, is_causal=is_causal)
     blind = ~mask.any(-1, keepdim=True)  # (…, L, 1), queries that see nothing
     return sdpa(query, key, value, mask | blind).masked_fill(blind, 0.0)
 
@@ -124,7 +124,7 @@ class MultiHeadAttention(nn.Module):  # ch. 6, 7, 13: H heads look side by side
         if causal and (start or mask is not None):
             later = causal_mask(L, S, start, q.device)
             mask = later if mask is None else later & mask
-        heads = fused(q, k, v, mask, causal)  # (B, H, L, D)
+        heads = fused(q, k, v, mask, causal and mask is None)  # (B, H, L, D)
         return self.out_proj(heads.transpose(1, 2).flatten(2))  # (B, L, E)
 
 

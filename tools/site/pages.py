@@ -47,7 +47,7 @@ def add_to_context(app, pagename, templatename, context, doctree) -> None:
     if pagename in chapters:
         number, load = chapters.index(pagename) + 1, workload.count(read(app, pagename))
         place = f"Chapter {number} of {len(chapters)} · about {load.lecture} minutes · {load.exercises} exercises"
-        head = f'</h1>\n<p class="place">{place} · <a href="?present">present</a></p>'
+        head = f'</h1>\n<p class="place">{place}<span class="present"> · <a href="?present">present</a></span></p>'
         context["body"] = context["body"].replace("</h1>", head, 1)
         context["is_chapter"] = True
         for following in chapters[number : number + 1]:

@@ -8,8 +8,11 @@ const DRAWN = 28 / 13; // a drawing's words have 13
 const LEAST = 0.5; // what does not fit is drawn smaller, down to this part
 
 // What is shown of a chapter's text, and what is not. A heading stands above each slide of its section.
-const SAID = ".bd-article :is(h1, div.math, strong, table, ul, ol, pre)";
-const UNSAID = "details, #exercises, .attention-explorer, .toctree-wrapper, .cell_output, :is(table, li, figure) *";
+const SAID = ".bd-article :is(h1, div.math, strong, table, ul, ol, pre, .cell_output > img)";
+const PRINTED = ".cell_output pre"; // stands below its code, and by itself where that is folded
+const UNSAID = `details, #exercises, .attention-explorer, .toctree-wrapper, .cell:not(.tag_hide-input) ${PRINTED},
+  :is(table, li, figure) *`;
+const SMALL = "(max-width: 600px), (max-height: 480px)"; // a screen that has no room for a room
 const SENTENCE = /^\P{Ll}(\S+\s+){3}.*[.?!]$/su; // in bold, it has four words, a beginning and an end
 
 /**
@@ -54,7 +57,9 @@ function makeSheet(part) {
   for (const svg of copy.querySelectorAll("svg")) svg.style.width = svg.getAttribute("width"); // as MathJax has it
   const title = part.closest("section")?.querySelector("h1, h2, h3");
   const kicker = title && title !== part ? make("small", {}, title.firstChild.textContent) : "";
-  const whole = part.matches("table, ul, ol, pre") ? [copy] : copy.childNodes;
+  const printed = part.matches(PRINTED) ? [] : (part.closest(".cell")?.querySelectorAll(PRINTED) ?? []);
+  const isWhole = part.matches("table, ul, ol, pre, img");
+  const whole = isWhole ? [copy, ...[...printed].map((words) => words.cloneNode(true))] : copy.childNodes;
   const el = make("div", { class: "attention-explorer sheet" }, kicker, make("div", { class: part.tagName }, ...whole));
   return { el, part, size: 0, lay() {} };
 }
@@ -69,7 +74,7 @@ function presentPage() {
 
 /** @param {Slide} slide */
 function begin(slide) {
-  if (document.querySelector(".big")) return;
+  if (document.querySelector(".big") || matchMedia(SMALL).matches) return;
   back = { x: scrollX, y: scrollY, focus: document.activeElement };
   show(slide);
 }
@@ -163,7 +168,7 @@ function onKey(event) {
   }
   const isTaken = { p: isTyped, " ": target.matches?.("button, input, select, a") }[key];
   const isControl = key.startsWith("Arrow") && target.matches?.("input, select, textarea, [contenteditable]");
-  const move = shown.step ?? go;
+  const move = shown.step && !shown.el.dataset.veiled ? shown.step : go;
   const [before, after] = [() => go(-1), () => go(1)];
   const steps = { ArrowLeft: () => move(-1), ArrowRight: () => move(1), Escape: end, p: shown.turn };
   steps[" "] = event.shiftKey ? before : after;

@@ -55,7 +55,8 @@ function makeNearest(axes, state, place) {
       const from = state.with(axis, 0);
       const way = (ways[`${axis} ${from}`] ??= times(count, (i) => place(from.with(axis, i))));
       const gaps = way.map((at) => Math.hypot(at[0] - x, at[1] - y));
-      state = state.with(axis, placeOfLeast(gaps.map((gap) => (Number.isFinite(gap) ? gap : Infinity))));
+      const best = placeOfLeast(gaps.map((gap) => (Number.isFinite(gap) ? gap : Infinity)));
+      if (!(gaps[state[axis]] <= gaps[best])) state = state.with(axis, best); // what moves nothing stays
     }
     return state;
   };
