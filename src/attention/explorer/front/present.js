@@ -13,6 +13,7 @@ const PRINTED = ".cell_output pre"; // stands below its code, and by itself wher
 const UNSAID = `details, #exercises, .attention-explorer, .toctree-wrapper, .cell:not(.tag_hide-input) ${PRINTED},
   :is(table, li, figure) *`;
 const SMALL = "(max-width: 600px), (max-height: 480px)"; // a screen that has no room for a room
+const SET_UP = /^($|import |from |%|device =|plt\.style)/; // a line of code that a room need not see
 const SENTENCE = /^\P{Ll}(\S+\s+){3}.*[.?!]$/su; // in bold, it has four words, a beginning and an end
 
 /**
@@ -44,7 +45,11 @@ function makePresentation(el, acts) {
 
 /** The parts of the page that are shown, in their order. @returns {any[]} */
 function slideParts() {
-  const isSaid = (part) => !part.closest(UNSAID) && (part.tagName !== "STRONG" || SENTENCE.test(part.textContent));
+  const isTold = {
+    STRONG: (words) => SENTENCE.test(words),
+    PRE: (words) => !words.split("\n").every((line) => SET_UP.test(line)),
+  };
+  const isSaid = (part) => !part.closest(UNSAID) && (isTold[part.tagName]?.(part.textContent) ?? true);
   /** @type {any[]} */
   const parts = [...document.querySelectorAll(`${SAID}, .attention-explorer`)];
   return parts.filter((part) => part.slide ?? (part.matches(SAID) && isSaid(part)));
