@@ -173,7 +173,7 @@ def without_autocast(tensor: Tensor):
 
 
 def _hide_the_future(scores: Tensor) -> None:
-    """Overwrite the scores of the keys after the query's own with −∞, four times as fast as ``masked_fill``.
+    """Overwrite the scores of the keys after the query's own with −∞: on a CPU faster than a mask.
 
     Their weights are 0, and so are their gradients, without a record of this step.
     """

@@ -93,6 +93,11 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
     if (!question.hidden && above.nextSibling !== after) above.after(after); // what is moved loses the focus
   }
 
+  /** Give question and verdict at least these heights. @param {(part: HTMLElement) => string} heightOf */
+  function reserve(heightOf) {
+    [element, after].forEach((part) => setStyle(part, "min-height", heightOf(part)));
+  }
+
   /** @param {any} given the guess, or null where the reader has none */
   function answer(given) {
     guess = given;
@@ -109,8 +114,6 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
     const isBelow = !isUnder && isRoom && rectOf(panel).bottom > innerHeight;
     (isBelow ? panel : after).scrollIntoView({ block: isRoom ? "nearest" : "start" }); // the verdict in any case
   }
-
-  const reserve = (heightOf) => [element, after].forEach((part) => setStyle(part, "min-height", heightOf(part)));
 
   function leaveFor(state) {
     before ??= { ...store.state };

@@ -12,7 +12,7 @@ const SAID = ".bd-article :is(h1, div.math, strong, table, ul, ol, pre, .cell_ou
 const PRINTED = ".cell_output pre"; // stands below its code, and by itself where that is folded
 const UNSAID = `details, #exercises, .attention-explorer, .toctree-wrapper, .cell:not(.tag_hide-input) ${PRINTED},
   :is(table, li, figure) *`;
-const SMALL = "(max-width: 600px), (max-height: 480px)"; // a screen that has no room for a room
+const SMALL = "(max-width: 600px), (max-height: 480px)"; // too small for a lecture: present.css hides what begins it
 const SET_UP = /^($|import |from |%|device =|plt\.style)/; // a line of code that a room need not see
 const SENTENCE = /^\P{Ll}(\S+\s+){3}.*[.?!]$/su; // in bold, it has four words, a beginning and an end
 
