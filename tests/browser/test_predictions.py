@@ -204,12 +204,15 @@ def test_a_finger_draws_and_a_thumb_that_scrolls_does_not(show, across, drawn):
 
 
 @pytest.mark.parametrize("figure", ["01-dictionary#softmax", "02-scores#turn", "more/07-multi-head#switch"])
-def test_on_a_phone_an_answer_leaves_its_verdict_below_the_bar(chapter, figure):
+def test_on_a_phone_a_verdict_takes_the_place_of_the_choices_below_the_bar(chapter, figure):
     name, _, own = figure.partition("#")
     page = chapter(f"book/{name}.html", width=390, has_touch=True, is_mobile=True).page
     el = page.locator(f"#{own}")
     el.evaluate("el => scrollBy({top: el.getBoundingClientRect().top - 248, behavior: 'instant'})")
+    below = "part => part.getBoundingClientRect().top - part.closest('.prediction').getBoundingClientRect().top"
+    chosen = el.locator("button.pill").first.evaluate(below)
     el.locator("button.pill").first.tap()
+    assert el.locator(".verdict").evaluate(below) == pytest.approx(chosen, abs=8)
     bar = page.locator("header.bd-header").bounding_box()["height"]
     page.wait_for_function(
         """([own, bar]) => {
@@ -299,7 +302,7 @@ def test_a_link_to_a_state_lifts_the_veil_and_its_question_waits(show, kind):
     assert page.evaluate(SEEN) > 0
     assert state(page) == "1.0"
     assert not page.locator(".controls").evaluate("box => box.inert")
-    assert page.locator(".verdict").count() == 0
+    assert page.locator(".verdict:visible").count() == 0
     assert page.locator(".attention-explorer").get_attribute("data-prediction") not in ("guessed", "shown")
     page.get_by_role("button", name="ask me first").click()
     assert focused(page) == "question"

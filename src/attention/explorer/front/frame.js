@@ -90,7 +90,6 @@ function build(el, payload, given, save) {
   );
   const resized = new ResizeObserver(() => {
     setClass(el, "narrow", el.clientWidth < NARROW);
-    prediction?.place();
     setClass(el, "tall", el.clientHeight > innerHeight && controls.element.clientHeight < innerHeight / 3);
   });
   resized.observe(el);

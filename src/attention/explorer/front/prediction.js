@@ -41,7 +41,7 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
 
   function stand(next) {
     standing = next;
-    question.hidden = standing === "aside";
+    element.hidden = standing === "aside";
     undo();
     standing === "asked" ? ask() : settle();
     el.dataset.prediction = standing;
@@ -69,9 +69,8 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
     lock(false);
     choices.replaceChildren();
     undo = () => setText(again, "ask me again");
-    if (question.hidden) {
+    if (element.hidden) {
       setText(again, "ask me first");
-      after.remove();
       return el.querySelector(".tools").prepend(again); // in sight with the panels
     }
     compare(spec.before ?? null); // which draws anew, too: names may stand elsewhere now
@@ -84,13 +83,6 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
   function say(words) {
     verdict.replaceChildren(make("b", {}, words), ...subscripted(reason));
     after.append(again);
-    place();
-  }
-
-  /** On a narrow page the verdict stands below the panel that it is about, which comes first: nothing parts them. */
-  function place() {
-    const above = el.classList.contains("narrow") ? asked().element.closest(".panels > *") : choices;
-    if (!question.hidden && above.nextSibling !== after) above.after(after); // what is moved loses the focus
   }
 
   /** Give question and verdict at least these heights. @param {(part: HTMLElement) => string} heightOf */
@@ -109,9 +101,8 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
     store.save();
     focusOn(verdict);
     const panel = asked().element;
-    const isUnder = rectOf(after).top > rectOf(panel).top;
     const isRoom = rectOf(panel).bottom - rectOf(verdict).top < innerHeight - 90; // without the page's bar
-    const isBelow = !isUnder && isRoom && rectOf(panel).bottom > innerHeight;
+    const isBelow = isRoom && rectOf(panel).bottom > innerHeight;
     (isBelow ? panel : after).scrollIntoView({ block: isRoom ? "nearest" : "start" }); // the verdict in any case
   }
 
@@ -136,8 +127,9 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
   /** A caption may tell that a control changes, unless the state is given; or an option's, or the answer's. */
   function tells(panel, caption) {
     const words = spec.options ?? spec.said.match(/\d+\.\d+/g) ?? [];
+    const spaced = (text) => ` ${text.replace(/[^\p{L}\d.]+|\.(?!\d)/gu, " ").trim()} `; // the answer c is not in “each”
     const isMoved = !spec.before && panel.matches('[data-varies~="caption"]');
-    return isMoved || words.some((word) => caption?.textContent.includes(word));
+    return isMoved || words.some((word) => spaced(caption?.textContent ?? "").includes(spaced(word)));
   }
 
   /** The guess belongs to the state that was asked about, and is seen there alone. */
@@ -164,7 +156,6 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
   return {
     element,
     begin,
-    place,
     moved,
     lift,
     /** Ask what a link has set aside. */

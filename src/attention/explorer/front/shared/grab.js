@@ -4,11 +4,11 @@
 
 /**
  * @param {Element} grip what is taken @param {Element} figure which is dragged then @param {any} hand the explorer's
- * @param {{controls: string[], state: () => number[], place: (state: number[]) => number[], said: () => string[],
- *          start?: () => void, rail?: Element}} how  the controls that it moves, one by one; the present state; where
- *   the grip lies in a state, in pixels of the window; what is told beside the finger; a longer thing to take
+ * @param {{controls: string[], state: () => number[], place: (state: number[]) => number[], start: () => void,
+ *          rail?: Element}} how  the controls that it moves, one by one; the present state; where the grip lies in a
+ *   state, in pixels of the window; what is done first; a longer thing to take
  */
-function grab(grip, figure, hand, { controls, state, place, said, start, rail }) {
+function grab(grip, figure, hand, { controls, state, place, start, rail }) {
   let held = null; // the places on its ways, and how far from the grip's middle the finger took it
 
   grip.classList.add("grip");
@@ -18,7 +18,8 @@ function grab(grip, figure, hand, { controls, state, place, said, start, rail })
     grip.setPointerCapture(event.pointerId);
     const [x, y] = place(state());
     held = { nearest: makeNearest(controls.map(hand.axis), state(), place), dx: x - event.clientX, dy: y - event.clientY };
-    start?.();
+    start();
+    hand.hideReadout(); // beside a grip it would lie on what changes, and the controls have the numbers
     setClass(figure, "dragging", true);
     move(event);
   };
@@ -26,13 +27,11 @@ function grab(grip, figure, hand, { controls, state, place, said, start, rail })
     if (!held) return;
     const [x, y] = [event.clientX + held.dx, event.clientY + held.dy];
     hand.follow(held.nearest(x, y));
-    hand.tell(...said(), around(event.clientX, event.clientY, 16));
   };
   const drop = () => {
     if (!held) return;
     held = null;
     setClass(figure, "dragging", false);
-    hand.hideReadout();
   };
   listen(grip, "pointerdown", take);
   if (rail) listen(rail, "pointerdown", take);

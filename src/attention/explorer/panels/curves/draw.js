@@ -274,7 +274,6 @@ function curves(read, hand) {
       place: (state) => inWindow(svg).to(...spotOf(name, read.whole(state))),
       start: leave,
       rail: rails[i],
-      said: () => ["", placeOf(name)],
     }),
   );
 

@@ -180,7 +180,6 @@ function plane(read, hand) {
         return inWindow(svg).to(...spotOf(name, read.whole(state)));
       },
       start: () => mark(null), // what is dragged is seen against all else
-      said: () => (isArea(handle) ? ["", now.caption] : [`${name}: `, numbersOf(name, now).map(told).join(", ")]),
     });
   });
 
