@@ -57,7 +57,7 @@ def test_a_moment_is_dragged_along_the_axis_to_the_nearest_state(show):
     page = show(fading())
     assert "now at 10" in page.locator(".curves svg.plot").get_attribute("aria-label")
     decade = ticks(page, "x")[100] - ticks(page, "x")[10]
-    drag(page, page.locator(".grip"), lambda x, y: (x + 0.9 * decade, y + 30), "now at 100")
+    drag(page, page.locator(".grip"), lambda x, y: (x + 0.9 * decade, y + 30))
     assert page.locator("output").inner_text() == "100"
     assert float(page.locator(".bars td").get_attribute("data-value")) == pytest.approx(0.01)
     at = float(page.locator(".moment line").get_attribute("x1"))
