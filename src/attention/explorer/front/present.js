@@ -149,9 +149,9 @@ function writeFoot() {
 
 /** As large as it fits. */
 function fit() {
-  const { el, lay } = shown;
+  const { el, part, lay } = shown;
   const whole = Math.max(Math.min(innerWidth / SCREEN.width, innerHeight / SCREEN.height), 1 / ENLARGED);
-  const boxes = [el, el.querySelector(".panels")].filter(Boolean);
+  const boxes = [el, el.querySelector(el === part ? ".panels" : "div")];
   const overflows = (box) => box.scrollHeight > box.clientHeight + 1 || box.scrollWidth > box.clientWidth + 1;
   for (let size = whole; ; size *= 0.98) {
     shown.size = size;
