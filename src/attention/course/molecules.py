@@ -1,4 +1,4 @@
-"""Where the atoms of chapter 15's reactions are drawn.
+"""Where the atoms of the reactions that chapter 15 draws are placed.
 
 RDKit 2026.9.1 computed the places: each molecule by itself with ``rdDepictor.Compute2DCoords``, in the order in which
 its atoms are written, and its bonds with ``Chem.Kekulize``, so that rings have single and double ones in turn.
@@ -25,10 +25,10 @@ class Drawing(NamedTuple):
 
 
 def drawing(line: str) -> Drawing:
-    """The picture of one of chapter 15's reactions, those of ``KNOWN``.
+    """The picture of one of the reactions in ``KNOWN``.
 
-    >>> drawing("CCCCBr.[OH-]>>CCCCO").symbols
-    ['C', 'C', 'C', 'C', 'Br', 'O⁻', 'C', 'C', 'C', 'C', 'O']
+    >>> drawing("CC(=O)Cl.CCN>>CCNC(=O)C").symbols
+    ['C', 'C', 'O', 'Cl', 'C', 'C', 'N', 'C', 'C', 'N', 'C', 'O', 'C']
     """
     tokens = tokenize(line)
     before, after = atoms(tokens)

@@ -256,10 +256,9 @@ def shares(weights: Tensor, before: Sequence[int], after: Sequence[int]) -> Tens
     Returns:
         (…, P, N), each row sums to 1.
     """
-    there = weights[..., after, :][..., before]  # from the products to the reactants
-    back = weights[..., before, :][..., after].mT
-    both = there + back
-    return both / both.sum(dim=-1, keepdim=True)
+    both = weights + weights.mT  # from the products to the reactants, and back
+    sums = both[..., after, :][..., before]
+    return sums / sums.sum(dim=-1, keepdim=True)
 
 
 def map_atoms(tokens: Sequence[str], weights: Tensor) -> tuple[dict[int, int], float]:
