@@ -152,7 +152,8 @@ function fit() {
   const { el, part, lay } = shown;
   const whole = Math.max(Math.min(innerWidth / SCREEN.width, innerHeight / SCREEN.height), 1 / ENLARGED);
   const boxes = [el, el.querySelector(el === part ? ".panels" : "div")];
-  const overflows = (box) => box.scrollHeight > box.clientHeight + 1 || box.scrollWidth > box.clientWidth + 1;
+  const isHigh = (box) => box.scrollHeight > box.clientHeight + 1 && !box.matches(".sheet > *"); // a word's own room
+  const overflows = (box) => isHigh(box) || box.scrollWidth > box.clientWidth + 1;
   for (let size = whole; ; size *= 0.98) {
     shown.size = size;
     setStyle(el, "--r", `${(16 * ENLARGED * size).toFixed(2)}px`);
