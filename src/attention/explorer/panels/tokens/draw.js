@@ -1,7 +1,7 @@
 // ------------------------------------------------------------------------------------------------ tokens
 // A sentence that attends: the words of one row tinted by the weight that the chosen query gives them, or two rows with
-// arcs between them: from the chosen query, or to the key that is pointed at. Letters stand in lines, words in columns;
-// the numbers stand beside the words while there is room.
+// arcs from the chosen query to the keys. Letters stand in lines, words in columns; the numbers stand beside the words
+// while there is room.
 
 const MOST_NUMBERED = 16;
 
@@ -13,7 +13,7 @@ function tokens(read, hand) {
   const keys = times(S, () => word());
   const chips = !two && String(read.first("keys")) !== String(read.first("queries")); // words that a control asks
   const queries = two ? times(L, () => word()) : chips ? [] : keys;
-  const arcs = times(two ? Math.max(L, S) : 0, () => make("path", { class: "join" }));
+  const arcs = times(two ? S : 0, () => make("path", { class: "join" }));
   const svg = make("svg", { class: "joins", "aria-hidden": "true" }, ...arcs);
   const listed = chips ? {} : { role: "listbox", "aria-label": "Choose a query" };
   const row = (items, attributes) => make("div", attributes, ...items.map((item) => item.element));
@@ -27,7 +27,6 @@ function tokens(read, hand) {
   let chosen = null; // by the reader; else as the state has it
   let looked = null; // at which query the pointer is
   let compared = null;
-  let faced = -1; // at which key, in two rows: the arcs show who attends to it
 
   function word() {
     const text = make("span", { class: "word" });
@@ -64,7 +63,6 @@ function tokens(read, hand) {
     if (two) drawArcs();
   }
 
-  /** From the chosen query to each key, or from each query to the key that is pointed at. */
   function drawArcs() {
     const [width, high] = flat ? [stage.clientWidth, svg.clientHeight] : [svg.clientWidth, stage.clientHeight];
     const height = flat ? high : Math.max(asking.offsetHeight, stage.lastChild.offsetHeight);
@@ -72,10 +70,9 @@ function tokens(read, hand) {
     if (!flat) svg.style.height = `${height}px`;
     const middle = ({ element }) =>
       flat ? element.offsetLeft + element.offsetWidth / 2 : element.offsetTop + element.offsetHeight / 2;
-    arcs.forEach((arc, n) => {
-      const [i, j] = faced < 0 ? [query(), n] : [n, faced];
-      const isThere = i < L && j < S && !isHidden(i, j);
-      const part = isThere ? strength(now.values[i * S + j], now.limits) : 0;
+    const i = query();
+    arcs.forEach((arc, j) => {
+      const part = isHidden(i, j) ? 0 : strength(now.values[i * S + j], now.limits);
       if (part < 0.02) return set(arc, { d: "" });
       const [from, to] = [middle(queries[i]), middle(keys[j])];
       const way = flat
@@ -87,11 +84,9 @@ function tokens(read, hand) {
 
   function tell(j) {
     const i = query();
-    const each = (name, at) => `${name} ${briefAt(now, at * S + j)}`;
-    const where = chips ? "" : `${now.axes[0]} ${now.queries[i]} → ${now.axes[1]} `;
-    const what = chips ? now.queries.map(each).join(" · ") : toldAt(now, i * S + j);
-    hand.tell(`${where}${now.keys[j]}: `, what, rectOf(keys[j].element));
-    if (!chips) hand.highlight({ [now.axes[0]]: now.queries[i], [now.axes[1]]: now.keys[j] });
+    const where = `${now.axes[0]} ${now.queries[i]} → ${now.axes[1]} ${now.keys[j]}: `;
+    hand.tell(where, toldAt(now, i * S + j), rectOf(keys[j].element));
+    hand.highlight({ [now.axes[0]]: now.queries[i], [now.axes[1]]: now.keys[j] });
   }
 
   function choose(i) {
@@ -108,13 +103,6 @@ function tokens(read, hand) {
     if (most > 1 / S) choose(found.indexOf(most));
   }
 
-  /** Show who attends to key j, or (−1) to whom the chosen query attends. */
-  function face(j) {
-    if (j === faced) return;
-    faced = j;
-    drawArcs();
-  }
-
   const place = (items, target) => items.findIndex((item) => item.element.contains(target));
   function look(i) {
     if (i === looked) return;
@@ -126,17 +114,14 @@ function tokens(read, hand) {
     const [i, j] = [two ? place(queries, target) : -1, place(keys, target)];
     if (i >= 0 && i !== looked) {
       look(i);
+      hand.hideReadout(); // which told of another query
       hand.highlight({ [now.axes[0]]: now.queries[i] });
     }
     if (j >= 0) tell(j);
-    if (two) face(j);
     return i >= 0 || j >= 0;
   }
 
-  hand.reads(stage, readAt, () => {
-    look(null);
-    if (two) face(-1);
-  });
+  if (!chips) hand.reads(stage, readAt, () => look(null)); // words that a control asks have their number below them
   const [items, act] = chips && read.first("control") ? [keys, askFor] : [queries, choose];
   choosing(asking, () => items.map((item) => item.element), act);
   hand.onStop(watchSize(stage, () => now && two && drawArcs()));
