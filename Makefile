@@ -13,8 +13,8 @@ BIN := .venv/bin
 BOOK := .venv/.book
 READY := .venv/.ready
 BUILD := $(BIN)/jupyter-book build . -W --keep-going -q
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
-NBVAL := $(PYTEST) --nbval --nbval-cell-timeout=900 --nbval-kernel-startup-timeout=300 -p no:hypothesispytest -n 2 --dist loadfile
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --maxprocesses 4
+NBVAL := $(PYTEST) --nbval --nbval-cell-timeout=900 --nbval-kernel-startup-timeout=300 -p no:hypothesispytest --dist loadfile
 # They train, or draw what was trained, and are compared as an older processor computes them, not as the one at hand,
 # on which they were recorded; make processors has others.
 TRAINED := $(wildcard book/index.ipynb $(foreach n,10 11 12 15,book/$(n)-*.ipynb book/more/$(n)-*.ipynb))
@@ -64,7 +64,7 @@ check: chromium ## what a change to one chapter needs: NOTEBOOK=book/06-self-att
 	$(NBVAL) "$(NOTEBOOK)" $(NOTES)
 	@$(BUILD)
 	$(PYTEST) -q tests/notebooks/test_form.py tests/notebooks/test_prose_numbers.py tests/browser/test_book.py \
-		tests/browser/test_pages.py -n 2 -k "test_form or test_prose_numbers or every_internal_link \
+		tests/browser/test_pages.py -k "test_form or test_prose_numbers or every_internal_link \
 		$(foreach name,$(basename $(notdir $(NOTEBOOK) $(NOTES))),or $(name))"
 
 format: $(READY) ## put code and notebooks into the form that git keeps
@@ -77,14 +77,14 @@ lint: $(READY) ## check the style of the code and of the notebooks
 	$(BIN)/python -m ruff format --check .
 
 unit: $(READY) ## test the package and the tools
-	$(PYTEST) -n 2
+	$(PYTEST)
 
 nbval: $(READY) ## re-execute every notebook and compare every output
 	$(NBVAL) $(filter-out $(TRAINED),$(wildcard book/*.ipynb book/more/*.ipynb))
 	ATEN_CPU_CAPABILITY=default $(NBVAL) $(TRAINED)
 
 browser: chromium book ## test the built book in a real browser
-	$(PYTEST) tests/browser -n 2 --dist loadgroup --no-loadscope-reorder
+	$(PYTEST) tests/browser --dist loadgroup --no-loadscope-reorder
 
 chromium: $(READY)
 	@$(BIN)/python -m tools.chromium

@@ -120,12 +120,12 @@ def serious_faults(page, looks, theme):
     return [f"{fault['id']}: {node['html']}" for fault in faults for node in fault["nodes"]]
 
 
-@pytest.mark.parametrize(("window", "theme"), [(DESK, "light"), (PHONE, "dark")], ids=["light", "dark"])
 @every_page
-def test_axe_finds_nothing_serious(chapter, looks, name, window, theme):
-    page = chapter(name, **window).page
-    assert page.evaluate("document.documentElement.scrollWidth") <= window.get("width", 1280)
-    assert serious_faults(page, looks, theme) == []
+def test_axe_finds_nothing_serious(chapter, looks, name):
+    for window, theme in ((DESK, "light"), (PHONE, "dark")):
+        page = chapter(name, **window).page
+        assert page.evaluate("document.documentElement.scrollWidth") <= window.get("width", 1280)
+        assert serious_faults(page, looks, theme) == [], theme
 
 
 def test_axe_finds_nothing_serious_in_the_contents_in_the_dark(chapter, looks):
@@ -307,17 +307,16 @@ TO_THE_END = """(end) => document.querySelectorAll('attention-explorer input[typ
 })"""
 
 
-@pytest.mark.parametrize("window", ["360", "1280"])
 @every_page
-def test_nothing_stands_out_of_an_explorer(chapter, returned, name, window):
-    page = (returned(name) if window == "1280" else chapter(name, **PHONE)).page
-    assert page.evaluate(STANDS_OUT) == []
-    assert page.evaluate(CUT_OFF) == []
-    page.evaluate(SHOW_ALL)
-    for end in ("min", "max"):
-        page.evaluate(TO_THE_END, end)
+def test_nothing_stands_out_of_an_explorer(chapter, returned, name):
+    for page in (chapter(name, **PHONE).page, returned(name).page):
         assert page.evaluate(STANDS_OUT) == []
         assert page.evaluate(CUT_OFF) == []
+        page.evaluate(SHOW_ALL)
+        for end in ("min", "max"):
+            page.evaluate(TO_THE_END, end)
+            assert page.evaluate(STANDS_OUT) == []
+            assert page.evaluate(CUT_OFF) == []
 
 
 # ------------------------------------------------------------------------------------------------ a finger
@@ -381,10 +380,9 @@ def test_every_handle_moves_what_it_holds(returned, name):
 # ------------------------------------------------------------------------------------------------ in the end
 
 
-@pytest.mark.parametrize("window", [DESK, PHONE], ids=["server", "disk"])
 @every_page
-def test_page_asks_for_nothing_and_complains_of_nothing(chapter, returned, name, window):
+def test_page_asks_for_nothing_and_complains_of_nothing(chapter, returned, name):
     """Neither as it was opened nor under any of the hands above."""
-    visit = returned(name) if window == DESK else chapter(name, **window)
-    assert visit.abroad == []
-    assert visit.complaints == []
+    for visit in (returned(name), chapter(name, **PHONE)):
+        assert visit.abroad == []
+        assert visit.complaints == []
