@@ -1,7 +1,7 @@
 // ------------------------------------------------------------------------------------------------ guess
 // How each kind of question is asked, and how the guess is drawn beside the truth. Each kind has fits(guess), whether a
-// kept guess is one; ask(answer) and show(guess), which return { parts, stop }, what stands below the question and how
-// to take everything away again; say(guess), the verdict; and longest, one that takes as much room as any.
+// kept guess is one; ask(answer) and show(guess, or null), which return { parts, stop }, what stands below the question
+// and how to take everything away again; say(guess), the verdict; and longest, one that takes as much room as any.
 
 const guessKinds = { option: guessOption, sketch: guessSketch };
 

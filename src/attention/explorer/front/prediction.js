@@ -75,7 +75,7 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
     }
     compare(spec.before ?? null); // which draws anew, too: names may stand elsewhere now
     say(guess === null ? spec.said : kind.say(guess));
-    const { parts, stop } = guess === null ? { parts: [], stop() {} } : kind.show(guess);
+    const { parts, stop } = kind.show(guess);
     choices.replaceChildren(...parts);
     undo = stop;
   }

@@ -80,7 +80,7 @@ function presentPage() {
 /** @param {Slide} slide */
 function begin(slide) {
   if (document.querySelector(".big") || matchMedia(SMALL).matches) return;
-  back = { x: scrollX, y: scrollY, focus: document.activeElement };
+  back = { x: scrollX, y: scrollY, focus: document.activeElement, part: slide.part };
   show(slide);
 }
 
@@ -112,20 +112,23 @@ function hide() {
   if (el !== part) el.remove();
 }
 
+/** Back to where the page was, or to the part of it that was shown last. */
 function end() {
+  const { part } = shown;
   hide();
   const address = new URL(location.href);
   address.searchParams.delete("present"); // a page that is loaded again is read
   if (address.href !== location.href) history.replaceState(history.state, "", address);
   scrollTo({ left: back.x, top: back.y, behavior: "instant" });
   back.focus?.focus?.({ preventScroll: true });
+  if (part !== back.part) part.scrollIntoView({ block: "center", behavior: "instant" });
 }
 
-/** On to what stands before or behind it; the page stays where it was. */
+/** On to what stands so many places behind it, or before it, as far as there is any; the page stays where it was. */
 function go(by) {
   const all = slideParts();
-  const other = all[all.indexOf(shown.part) + by];
-  if (!other) return;
+  const other = all[clamp(all.indexOf(shown.part) + by, 0, all.length - 1)];
+  if (!other || other === shown.part) return;
   hide();
   show(other.slide ?? makeSheet(other));
 }
@@ -164,7 +167,7 @@ function fit() {
 }
 
 function onKey(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
   const { target } = event;
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   const isTyped = target.matches?.('input[type="text"], textarea');
@@ -173,11 +176,12 @@ function onKey(event) {
     return key === "p" && !isTyped && el?.slide && begin(el.slide);
   }
   const isTaken = { p: isTyped, " ": target.matches?.("button, input, select, a") }[key];
-  const isControl = key.startsWith("Arrow") && target.matches?.("input, select, textarea, [contenteditable]");
+  const isControl = /^(Arrow|Home|End)/.test(key) && target.matches?.("input, select, textarea, [contenteditable]");
   const move = shown.step && !shown.el.dataset.veiled ? shown.step : go;
   const [before, after] = [() => go(-1), () => go(1)];
   const steps = { ArrowLeft: () => move(-1), ArrowRight: () => move(1), Escape: end, p: shown.turn };
   steps[" "] = event.shiftKey ? before : after;
+  Object.assign(steps, { Home: () => go(-Infinity), End: () => go(Infinity) });
   const act = { ...steps, PageUp: before, ArrowUp: before, PageDown: after, ArrowDown: after }[key];
   if (!act || isTaken || isControl) return;
   event.preventDefault();

@@ -156,6 +156,7 @@ function guessSketch(spec, panel) {
     fits: (guess) => Array.isArray(guess) && guess.length === spec.x.length && guess.every(Number.isFinite),
     ask,
     show(guess) {
+      if (guess === null) return { parts: [], stop() {} };
       const { at } = worst(guess); // where the truth leaves room
       const { remove } = layer(() => guess, "your guess", at, guess[at] < spec.answer[at]);
       return { parts: [], stop: remove };
