@@ -189,19 +189,19 @@ def softmax_attention(
 
     Keys and values are (B, G, S, D): H / G heads share each. ``offset`` keys stand before the first query's own.
     """
-    H, L, times = q.size(1), q.size(2), q.size(1) // k.size(1)
+    (B, H, L, _), G = q.shape, k.size(1)
     if is_causal and (offset or mask is not None or bias is not None):  # else the two below hide the future themselves
         mask, is_causal = with_causal(mask, (L, k.size(2)), offset, device=q.device), False
-    if times > 1 and L == 1 and not is_causal:
+    if G < H and L == 1 and not is_causal:
         # The queries that share a key become its rows, (B, G, H / G, D): to copy all kept keys takes far longer.
-        q, mask, bias = (_heads_as_rows(each, times) for each in (q, mask, bias))
-    else:
+        q, mask, bias = (_heads_as_rows(each, H // G) for each in (q, mask, bias))
+    elif G < H:
         k, v = share_keys(q, k, v)
     attention = plain_attention if need_weights else fused_attention
     heads, weights = attention(q, k, v, mask, bias, dropout=dropout, is_causal=is_causal)
-    if times > 1 and need_weights:
-        weights = weights.view(-1, H, L, k.size(2))
-    return heads.view(-1, H, L, v.size(-1)) if times > 1 else heads, weights
+    if need_weights:
+        weights = weights.reshape(B, H, L, k.size(2))
+    return heads.reshape(B, H, L, v.size(3)), weights
 
 
 def share_keys(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:

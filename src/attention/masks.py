@@ -115,10 +115,8 @@ def check_bias_of_heads(attn_bias: Tensor | None, weights_shape: tuple[int, ...]
     check_bias(attn_bias, weights_shape)
     has_three = attn_bias is not None and attn_bias.dim() == 3 and not torch.compiler.is_compiling()
     if has_three and attn_bias.size(0) == weights_shape[0] == weights_shape[1] > 1:
-        raise ValueError(
-            f"attn_bias of shape {tuple(attn_bias.shape)} may be one per batch row or one per head here: "
-            "pass attn_bias.unsqueeze(1) or attn_bias.unsqueeze(0)"
-        )
+        ways = "pass attn_bias.unsqueeze(1) or attn_bias.unsqueeze(0)"
+        raise ValueError(f"attn_bias of shape {tuple(attn_bias.shape)} may be of texts or of heads here: {ways}")
 
 
 def check_broadcast(name: str, tensor: Tensor, wanted: tuple[int, ...]) -> None:

@@ -163,7 +163,8 @@ class MultiHeadAttention(nn.Module):
         if cache is not None:
             k, v = cache.update(k, v)  # (B, G, S, D)
             offset = k.size(2) - N
-            mask, attn_bias = (_of_last_keys(k.size(2), each) for each in (mask, attn_bias))
+            if offset < kept:  # a cache that forgets has the last keys alone
+                mask, attn_bias = (each if each is None else each[..., -k.size(2) :] for each in (mask, attn_bias))
         is_causal = bool(is_causal) and not (kept and N <= 1)  # a single new key is hidden from no query
         options = {"is_causal": is_causal, "offset": offset, "need_weights": need_weights}
         if self.attend is None:
@@ -327,11 +328,6 @@ def _places(name: str, positions: Tensor | None, heads: Tensor, kept: int) -> Te
     return positions.unsqueeze(1) if positions.dim() == 2 else positions
 
 
-def _of_last_keys(S: int, table: Tensor | None) -> Tensor | None:
-    """The columns of the last S keys of all, which are those that a cache has that forgets the first."""
-    return table if table is None or not table.dim() or table.size(-1) <= S else table[..., -S:]
-
-
 def _check_order(name: str, function: Callable, given: tuple[Tensor, ...], *others: Tensor | None) -> None:
     """Raise if the function makes (B, L, H, D) of (B, H, L, D).
 
@@ -340,9 +336,8 @@ def _check_order(name: str, function: Callable, given: tuple[Tensor, ...], *othe
     """
     if torch.compiler.is_compiling() or not any(each.size(1) == each.size(2) > 1 for each in given):
         return
-    devices = [given[0].device] if given[0].is_cuda else []
     answers = ()
-    with torch.random.fork_rng(devices), torch.no_grad(), contextlib.suppress(Exception):
+    with torch.random.fork_rng([given[0].device] if given[0].is_cuda else []), contextlib.suppress(Exception):
         answers = function(*(each[:, :, :1] for each in given), *others)
     for answer, each in zip(answers, given, strict=False):
         if isinstance(answer, Tensor) and answer.dim() == 4 and answer.size(1) != each.size(1):

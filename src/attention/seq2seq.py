@@ -255,8 +255,7 @@ class Translator(nn.Module):
         found = [(part.gru.num_layers, part.embedding.embedding_dim) for part in (encoder, decoder)]
         if found[0] != found[1]:
             raise ValueError(f"encoder and decoder must have the same number of layers and hidden_dim, found {found}")
-        self.encoder = encoder
-        self.decoder = decoder
+        self.encoder, self.decoder = encoder, decoder
 
     def forward(self, source: Tensor, target: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Teacher forcing: predict each token of the target from the source and the true tokens before it.

@@ -290,8 +290,7 @@ class Transformer(nn.Module):
         if isinstance(attn_masks, Tensor):
             attn_masks = dict.fromkeys(numbers, attn_masks)
         if attn_masks is not None and not isinstance(attn_masks, Mapping):
-            found = type(attn_masks).__name__
-            raise TypeError(f"attn_masks must be a mask, or a dict from a block's number to its mask, found {found}")
+            raise TypeError(f"attn_masks must be a mask, or a dict of blocks' masks, found {type(attn_masks).__name__}")
         for number in attn_masks or ():
             if number not in numbers:
                 raise ValueError(f"attn_masks must be for blocks 0 to {numbers[-1]}, found {number!r}")
