@@ -39,7 +39,7 @@ class FeedForward(nn.Module):
         check_count("hidden_dim", hidden_dim, least=1)
         self.up = nn.Linear(embed_dim, hidden_dim)
         self.down = nn.Linear(hidden_dim, embed_dim)
-        self.activation = own(activation)
+        self.activation = own_copy(activation)
 
     def forward(self, x: Tensor) -> Tensor:
         """(…, L, E) → (…, L, E)."""
@@ -172,7 +172,7 @@ class DecoderBlock(Block):
     ) -> None:
         layers = {"feed_forward": feed_forward, "norm_layer": norm_layer, "dropout": dropout}
         super().__init__(embed_dim, num_heads, norm, **layers, **attention_options)
-        options = {name: own(option) for name, option in attention_options.items() if name != "process_heads"}
+        options = {name: own_copy(option) for name, option in attention_options.items() if name != "process_heads"}
         self.cross_attention = MultiHeadAttention(embed_dim, num_heads, dropout, **options)
         before, after = _before_and_after(norm, norm_layer)
         self.before_cross_attention, self.after_cross_attention = before(embed_dim), after(embed_dim)
@@ -225,7 +225,7 @@ def _before_and_after(norm: str, norm_layer: MakeLayer) -> tuple[MakeLayer, Make
     return (norm_layer, nn.Identity) if norm == "pre" else (nn.Identity, norm_layer)
 
 
-def own(part: object) -> object:
+def own_copy(part: object) -> object:
     """A copy of a module, as every layer has weights of its own; anything else as it is."""
     return copy.deepcopy(part) if isinstance(part, nn.Module) else part
 

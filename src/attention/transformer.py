@@ -10,7 +10,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from attention.arguments import check_choice, check_count, check_flags, check_ids, check_positive, check_probability
-from attention.blocks import Block, FeedForward, MakeLayer, own
+from attention.blocks import Block, FeedForward, MakeLayer, own_copy
 from attention.cache import KeyValueCache
 from attention.checkpoints import read_gpt2
 from attention.functional import at_least_float32
@@ -99,7 +99,7 @@ class Transformer(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.blocks = nn.ModuleList()
         for _ in range(num_layers):
-            options = {name: own(option) for name, option in attention_options.items()}
+            options = {name: own_copy(option) for name, option in attention_options.items()}
             options |= {"feed_forward": feed_forward, "norm_layer": norm_layer, "dropout": dropout}
             self.blocks.append(Block(embed_dim, num_heads, norm, **options))
         self.final_norm = norm_layer(embed_dim) if norm == "pre" else nn.Identity()
