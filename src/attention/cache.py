@@ -78,13 +78,13 @@ class KeyValueCache:
             pairs = zip(self._kept, (key, value), strict=True)
             self._kept = tuple(torch.cat([kept[..., :start, :], new], dim=-2) for kept, new in pairs)
             return self._kept
-        kept = self._kept[0]
-        can_write = torch.compiler.is_compiling() or torch.is_inference_mode_enabled() or not kept.is_inference()
-        if not can_write or stop > kept.size(-2):
-            self._kept = tuple(_with_room(each, start, 2 * stop) for each in self._kept)
-        for kept, new in zip(self._kept, (key, value), strict=True):
-            kept.narrow(-2, start, stop - start).copy_(new)
-        return tuple(each.narrow(-2, 0, stop) for each in self._kept)
+        kept_key, kept_value = self._kept
+        can_write = torch.compiler.is_compiling() or torch.is_inference_mode_enabled() or not kept_key.is_inference()
+        if not can_write or stop > kept_key.size(-2):
+            kept_key, kept_value = self._kept = tuple(_with_room(each, start, 2 * stop) for each in self._kept)
+        kept_key.narrow(-2, start, stop - start).copy_(key)
+        kept_value.narrow(-2, start, stop - start).copy_(value)
+        return kept_key.narrow(-2, 0, stop), kept_value.narrow(-2, 0, stop)
 
 
 def _with_room(kept: Tensor, length: int, room: int) -> Tensor:

@@ -199,9 +199,9 @@ def softmax_attention(
         k, v = share_keys(q, k, v)
     attention = plain_attention if need_weights else fused_attention
     heads, weights = attention(q, k, v, mask, bias, dropout=dropout, is_causal=is_causal)
-    if need_weights:
-        weights = weights.reshape(B, H, L, k.size(2))
-    return heads.reshape(B, H, L, v.size(3)), weights
+    if G == H:
+        return heads, weights
+    return heads.reshape(B, H, L, v.size(3)), weights.reshape(B, H, L, k.size(2)) if need_weights else None
 
 
 def share_keys(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
