@@ -82,14 +82,15 @@ def check_value(query: Tensor, key: Tensor, value: Tensor) -> None:
     leading(query=query, key=key, value=value)
 
 
-def check_ids(name: str, ids: Tensor, count: int, dims: int = 2) -> None:
-    """Raise unless these are ids from 0 to ``count`` − 1, at least one, of a type that an embedding takes."""
+def check_ids(name: str, ids: Tensor, count: int, dims: int = 2) -> int | None:
+    """Raise unless these are ids from 0 to ``count`` − 1, as an embedding takes them; return the least where known."""
     check_integers(name, ids, (torch.int32, torch.int64), "int32 or int64")
     if ids.dim() != dims or not ids.numel():
         raise ValueError(f"{name} must have {dims} dimensions and at least one id, found {tuple(ids.shape)}")
-    least, most = extremes(ids) or (0, 0)
-    if least < 0 or most >= count:
+    least, most = extremes(ids) or (None, None)
+    if least is not None and (least < 0 or most >= count):
         raise ValueError(f"{name} must hold ids from 0 to {count - 1}, found {least} to {most}")
+    return least
 
 
 def extremes(tensor: Tensor) -> list | None:

@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from attention.arguments import check_choice, check_count
 from attention.modules import MultiHeadAttention
 
-NORMS = ("pre", "post")
 MakeLayer = Callable[[int], nn.Module]
 
 
@@ -22,7 +21,7 @@ class FeedForward(nn.Module):
     Args:
         embed_dim: width E.
         hidden_dim: width F between the two linear layers; 4E when not given.
-        activation: a function of each number: ``nn.functional.gelu``, ``torch.relu``, ….
+        activation: a function of each number: ``nn.functional.gelu``, ``torch.relu``, …; of a module it has a copy.
 
     Source: Vaswani et al. (2017), section 3.3.
 
@@ -32,10 +31,7 @@ class FeedForward(nn.Module):
     """
 
     def __init__(
-        self,
-        embed_dim: int,
-        hidden_dim: int | None = None,
-        activation: Callable[[Tensor], Tensor] = nn.functional.gelu,
+        self, embed_dim: int, hidden_dim: int | None = None, activation: Callable[[Tensor], Tensor] = nn.functional.gelu
     ) -> None:
         super().__init__()
         check_count("embed_dim", embed_dim, least=1)
@@ -43,7 +39,7 @@ class FeedForward(nn.Module):
         check_count("hidden_dim", hidden_dim, least=1)
         self.up = nn.Linear(embed_dim, hidden_dim)
         self.down = nn.Linear(hidden_dim, embed_dim)
-        self.activation = activation
+        self.activation = own_copy(activation)
 
     def forward(self, x: Tensor) -> Tensor:
         """(…, L, E) → (…, L, E)."""
@@ -66,7 +62,7 @@ class Block(nn.Module):
             alone.
         norm_layer: makes a norm from a width: ``nn.LayerNorm``, ``nn.RMSNorm``; ``nn.Identity`` takes the norms away.
         dropout: probability of dropping a number in training.
-        **heads: ``bias``, ``num_key_value_heads``, ``process_heads`` and ``attend`` of the attention, as in
+        **attention_options: ``bias``, ``num_key_value_heads``, ``process_heads`` and ``attend`` of the attention, as in
             :class:`attention.MultiHeadAttention`.
 
     Raises:
@@ -91,12 +87,12 @@ class Block(nn.Module):
         feed_forward: MakeLayer | None = FeedForward,
         norm_layer: MakeLayer = nn.LayerNorm,
         dropout: float = 0.0,
-        **heads,
+        **attention_options,
     ) -> None:
         super().__init__()
         before, after = _before_and_after(norm, norm_layer)
-        self.attend = MultiHeadAttention(embed_dim, num_heads, dropout, **heads)
-        self.before_attend, self.after_attend = before(embed_dim), after(embed_dim)
+        self.self_attention = MultiHeadAttention(embed_dim, num_heads, dropout, **attention_options)
+        self.before_self_attention, self.after_self_attention = before(embed_dim), after(embed_dim)
         self.dropout = nn.Dropout(dropout)
         self.feed_forward = None
         if feed_forward is not None:
@@ -105,12 +101,7 @@ class Block(nn.Module):
             self.before_feed_forward, self.after_feed_forward = before(embed_dim), after(embed_dim)
 
     def forward(
-        self,
-        x: Tensor,
-        attn_mask: Tensor | None = None,
-        *,
-        positions: Tensor | None = None,
-        **options,
+        self, x: Tensor, attn_mask: Tensor | None = None, *, positions: Tensor | None = None, **options
     ) -> tuple[Tensor, Tensor | None]:
         """Attend, then apply the feed-forward layer.
 
@@ -127,17 +118,23 @@ class Block(nn.Module):
         Raises:
             TypeError, ValueError: as :class:`attention.MultiHeadAttention`.
         """
-        own = self.before_attend(x)  # (B, L, E), and so are all that follow
+        x, weights = self._add_self_attention(x, attn_mask, positions, options)
+        return self._add_feed_forward(x), weights
+
+    def _add_self_attention(self, x: Tensor, attn_mask, positions, options: dict) -> tuple[Tensor, Tensor | None]:
+        own = self.before_self_attention(x)  # (B, L, E), and so are all that follow
         places = {"query_positions": positions, "key_positions": positions}
-        attended, weights = self.attend(own, own, own, attn_mask, **places, **options)
-        x = self.after_attend(x + self.dropout(attended))
-        if self.feed_forward is not None:
-            changed = self.feed_forward(self.before_feed_forward(x))
-            x = self.after_feed_forward(x + self.dropout(changed))
-        return x, weights
+        attended, weights = self.self_attention(own, own, own, attn_mask, **places, **options)
+        return self.after_self_attention(x + self.dropout(attended)), weights
+
+    def _add_feed_forward(self, x: Tensor) -> Tensor:
+        if self.feed_forward is None:
+            return x
+        changed = self.feed_forward(self.before_feed_forward(x))
+        return self.after_feed_forward(x + self.dropout(changed))
 
 
-class DecoderBlock(nn.Module):
+class DecoderBlock(Block):
     """One block of a decoder: as :class:`Block`, with cross-attention to an encoder's output, the memory, in between.
 
     Args:
@@ -147,8 +144,8 @@ class DecoderBlock(nn.Module):
         feed_forward: makes the feed-forward layer from a width, as in :class:`Block`.
         norm_layer: makes a norm from a width.
         dropout: probability of dropping a number in training.
-        **heads: as in :class:`Block`, of both attentions, but ``process_heads`` of the first alone: the memory has
-            positions of its own.
+        **attention_options: as in :class:`Block`, of both attentions, but ``process_heads`` of the first alone: the
+            memory has positions of its own.
 
     Raises:
         TypeError, ValueError: as :class:`Block`.
@@ -168,22 +165,17 @@ class DecoderBlock(nn.Module):
         num_heads: int,
         norm: str = "pre",
         *,
-        feed_forward: MakeLayer = FeedForward,
+        feed_forward: MakeLayer | None = FeedForward,
         norm_layer: MakeLayer = nn.LayerNorm,
         dropout: float = 0.0,
-        **heads,
+        **attention_options,
     ) -> None:
-        super().__init__()
+        layers = {"feed_forward": feed_forward, "norm_layer": norm_layer, "dropout": dropout}
+        super().__init__(embed_dim, num_heads, norm, **layers, **attention_options)
+        options = {name: own_copy(option) for name, option in attention_options.items() if name != "process_heads"}
+        self.cross_attention = MultiHeadAttention(embed_dim, num_heads, dropout, **options)
         before, after = _before_and_after(norm, norm_layer)
-        self.attend = MultiHeadAttention(embed_dim, num_heads, dropout, **heads)
-        self.before_attend, self.after_attend = before(embed_dim), after(embed_dim)
-        self.dropout = nn.Dropout(dropout)
-        heads = with_own_modules(heads | {"process_heads": None})
-        self.cross_attend = MultiHeadAttention(embed_dim, num_heads, dropout, **heads)
-        self.before_cross_attend, self.after_cross_attend = before(embed_dim), after(embed_dim)
-        check_factory("feed_forward", feed_forward, "FeedForward")
-        self.feed_forward = feed_forward(embed_dim)
-        self.before_feed_forward, self.after_feed_forward = before(embed_dim), after(embed_dim)
+        self.before_cross_attention, self.after_cross_attention = before(embed_dim), after(embed_dim)
 
     def forward(
         self,
@@ -217,29 +209,25 @@ class DecoderBlock(nn.Module):
         Raises:
             TypeError, ValueError: as :class:`attention.MultiHeadAttention`.
         """
-        own = self.before_attend(x)  # (B, L, E)
-        places = {"query_positions": positions, "key_positions": positions}
-        attended, _ = self.attend(own, own, own, attn_mask, **places, **options)
-        x = self.after_attend(x + self.dropout(attended))
-        query = self.before_cross_attend(x)
-        attended, weights = self.cross_attend(
+        x, _ = self._add_self_attention(x, attn_mask, positions, options)
+        query = self.before_cross_attention(x)  # (B, L, E)
+        attended, weights = self.cross_attention(
             query, memory, memory, memory_mask, need_weights=need_weights, key_mask=memory_key_mask
         )
-        x = self.after_cross_attend(x + self.dropout(attended))
-        changed = self.feed_forward(self.before_feed_forward(x))
-        return self.after_feed_forward(x + self.dropout(changed)), weights
+        x = self.after_cross_attention(x + self.dropout(attended))
+        return self._add_feed_forward(x), weights
 
 
 def _before_and_after(norm: str, norm_layer: MakeLayer) -> tuple[MakeLayer, MakeLayer]:
     """What makes the norm before a layer and the one after its sum; where there is none, the identity."""
-    check_choice("norm", norm, NORMS)
+    check_choice("norm", norm, ("pre", "post"))
     check_factory("norm_layer", norm_layer, "nn.LayerNorm")
     return (norm_layer, nn.Identity) if norm == "pre" else (nn.Identity, norm_layer)
 
 
-def with_own_modules(options: dict) -> dict:
-    """The same, with a copy of each module, as every layer has weights of its own."""
-    return {name: copy.deepcopy(each) if isinstance(each, nn.Module) else each for name, each in options.items()}
+def own_copy(part: object) -> object:
+    """A copy of a module, as every layer has weights of its own; anything else as it is."""
+    return copy.deepcopy(part) if isinstance(part, nn.Module) else part
 
 
 def check_factory(name: str, factory: MakeLayer, example: str) -> None:

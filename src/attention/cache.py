@@ -6,7 +6,7 @@ Dimensions: B batch, G heads of the keys and values, N new tokens, S tokens so f
 import torch
 from torch import Tensor
 
-from attention.arguments import shapes
+from attention.arguments import check_count, shapes
 
 
 class KeyValueCache:
@@ -14,7 +14,8 @@ class KeyValueCache:
 
     A token's key and value do not change when more tokens follow, so that a new query needs only to be compared with
     the kept ones: ``layer(new, new, new, is_causal=True, cache=cache)``. Its length is the number of tokens kept. For
-    another text make another; to continue one text in several ways, ``copy.copy`` it.
+    another text make another; to continue one text in several ways, ``copy.copy`` it; to take tokens back,
+    :meth:`truncate` it. A cache of your own has ``__len__`` and :meth:`update`, which may forget the first keys.
 
     >>> cache = KeyValueCache()
     >>> for _ in range(3):
@@ -32,12 +33,22 @@ class KeyValueCache:
         return self._length
 
     def __copy__(self) -> "KeyValueCache":
-        """A cache of the same tokens that goes on by itself: without room, it never writes to what both keep."""
+        """A cache of the same tokens that goes on by itself."""
         fork = object.__new__(type(self))
         fork.__dict__ |= self.__dict__
-        if self._kept is not None:
-            fork._kept = tuple(each.narrow(-2, 0, self._length) for each in self._kept)
+        fork.truncate(len(self))  # without room it never writes to what both keep
         return fork
+
+    def truncate(self, length: int) -> None:
+        """Keep the first ``length`` tokens alone, as if no others had been read: a draft's that were refused, say."""
+        check_count("length", length)
+        if length > len(self):
+            raise ValueError(f"length must be at most that of the cache, {len(self)}, found {length}")
+        self._length = length
+        if length == 0:
+            self._kept = self._layout = None
+        elif self._kept is not None:
+            self._kept = tuple(each.narrow(-2, 0, length) for each in self._kept)
 
     def update(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         """Keep the keys and values of new tokens.
@@ -57,23 +68,20 @@ class KeyValueCache:
         layout = *key.shape[:-2], key.size(-1), value.size(-1), key.dtype, value.dtype, key.device, value.device
         if self._kept is None:
             self._kept, self._layout = (key[..., :0, :], value[..., :0, :]), layout
-        kept_key, kept_value = self._kept
         start, stop = self._length, self._length + key.size(-2)
         if layout != self._layout:
-            kept = _described(key=kept_key[..., :start, :], value=kept_value[..., :start, :])
-            found = f"kept {kept}, new {_described(key=key, value=value)}"
+            kept_key, kept_value = (each[..., :start, :] for each in self._kept)
+            found = f"kept {_described(key=kept_key, value=kept_value)}, new {_described(key=key, value=value)}"
             raise ValueError(f"a cache is for one text, or one batch: make another for this one, found {found}")
         self._length = stop
         if torch.is_grad_enabled():  # what a backward pass may need is never written to
-            self._kept = (
-                torch.cat([kept_key[..., :start, :], key], -2),
-                torch.cat([kept_value[..., :start, :], value], -2),
-            )
+            pairs = zip(self._kept, (key, value), strict=True)
+            self._kept = tuple(torch.cat([kept[..., :start, :], new], dim=-2) for kept, new in pairs)
             return self._kept
+        kept_key, kept_value = self._kept
         can_write = torch.compiler.is_compiling() or torch.is_inference_mode_enabled() or not kept_key.is_inference()
         if not can_write or stop > kept_key.size(-2):
-            self._kept = tuple(_with_room(each, start, 2 * stop) for each in self._kept)
-            kept_key, kept_value = self._kept
+            kept_key, kept_value = self._kept = tuple(_with_room(each, start, 2 * stop) for each in self._kept)
         kept_key.narrow(-2, start, stop - start).copy_(key)
         kept_value.narrow(-2, start, stop - start).copy_(value)
         return kept_key.narrow(-2, 0, stop), kept_value.narrow(-2, 0, stop)

@@ -27,10 +27,10 @@ GPT2_NAMES = {  # theirs, ours
     "wpe.": "position_embedding.",
     "ln_f.": "final_norm.",
     "h.": "blocks.",
-    "ln_1.": "before_attend.",
+    "ln_1.": "before_self_attention.",
     "ln_2.": "before_feed_forward.",
-    "attn.c_proj.": "attend.out_proj.",
-    "attn.c_attn.": "attend.c_attn.",
+    "attn.c_proj.": "self_attention.out_proj.",
+    "attn.c_attn.": "self_attention.c_attn.",
     "mlp.c_fc.": "feed_forward.up.",
     "mlp.c_proj.": "feed_forward.down.",
 }

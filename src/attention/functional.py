@@ -100,10 +100,10 @@ def scaled_dot_product_attention(
         value: (…, S, Dv), one row for each key.
         attn_mask: as in :func:`attention_weights`.
         dropout_p: probability of dropping a weight; applied whenever it is not 0, so pass 0 to evaluate.
-        is_causal: as there, and so are ``scale`` and ``key_mask``.
-        scale: factor on the scores.
-        attn_bias: as there; PyTorch's function takes it as a floating-point ``attn_mask``.
-        key_mask: bool (B, S).
+        is_causal: also hide the keys after the query's own position.
+        scale: factor on the scores; 1/√D when not given.
+        attn_bias: numbers that are added to the scaled scores; PyTorch's function takes them as its ``attn_mask``.
+        key_mask: bool (B, S), True = may attend.
 
     Source: Vaswani et al. (2017), equation 1.
 
@@ -180,6 +180,41 @@ def _hide_the_future(scores: Tensor) -> None:
     with torch.no_grad():
         scores.tril_()  # first, as NaN - inf is NaN
         scores += torch.full(scores.shape[-2:], -math.inf, dtype=scores.dtype, device=scores.device).triu(1)
+
+
+def softmax_attention(
+    q: Tensor, k: Tensor, v: Tensor, mask, bias, *, dropout: float, is_causal: bool, offset: int, need_weights: bool
+) -> tuple[Tensor, Tensor | None]:
+    """What a layer's heads find, (B, H, L, D), and their weights (B, H, L, S) or None.
+
+    Keys and values are (B, G, S, D): H / G heads share each. ``offset`` keys stand before the first query's own.
+    """
+    (B, H, L, _), G = q.shape, k.size(1)
+    if is_causal and (offset or mask is not None or bias is not None):  # else the two below hide the future themselves
+        mask, is_causal = with_causal(mask, (L, k.size(2)), offset, device=q.device), False
+    if G < H and L == 1 and not is_causal:
+        # The queries that share a key become its rows, (B, G, H / G, D): to copy all kept keys takes far longer.
+        q, mask, bias = (_heads_as_rows(each, H // G) for each in (q, mask, bias))
+    elif G < H:
+        k, v = share_keys(q, k, v)
+    attention = plain_attention if need_weights else fused_attention
+    heads, weights = attention(q, k, v, mask, bias, dropout=dropout, is_causal=is_causal)
+    if G == H:
+        return heads, weights
+    return heads.reshape(B, H, L, v.size(3)), weights.reshape(B, H, L, k.size(2)) if need_weights else None
+
+
+def share_keys(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    """Keys and values (B, G, S, D), each repeated for the H / G heads of queries that share it: (B, H, S, D)."""
+    times = q.size(1) // k.size(1)
+    return (k, v) if times == 1 else (k.repeat_interleave(times, dim=1), v.repeat_interleave(times, dim=1))
+
+
+def _heads_as_rows(tensor: Tensor | None, times: int) -> Tensor | None:
+    """(…, H, 1, n) → (…, G, H / G, n); what is one for all heads stays as it is."""
+    if tensor is None or tensor.dim() < 3 or tensor.size(-3) == 1:
+        return tensor
+    return tensor.view(*tensor.shape[:-3], -1, times, tensor.size(-1))
 
 
 def plain_attention(

@@ -110,6 +110,15 @@ def check_bias(attn_bias: Tensor | None, weights_shape: tuple[int, ...]) -> None
         check_broadcast("attn_bias", attn_bias, weights_shape)
 
 
+def check_bias_of_heads(attn_bias: Tensor | None, weights_shape: tuple[int, ...]) -> None:
+    """Raise unless the bias fits weights (B, H, L, S), and three dimensions of it in one sense only."""
+    check_bias(attn_bias, weights_shape)
+    has_three = attn_bias is not None and attn_bias.dim() == 3 and not torch.compiler.is_compiling()
+    if has_three and attn_bias.size(0) == weights_shape[0] == weights_shape[1] > 1:
+        ways = "pass attn_bias.unsqueeze(1) or attn_bias.unsqueeze(0)"
+        raise ValueError(f"attn_bias of shape {tuple(attn_bias.shape)} may be of texts or of heads here: {ways}")
+
+
 def check_broadcast(name: str, tensor: Tensor, wanted: tuple[int, ...]) -> None:
     if not broadcasts(tensor, wanted):
         found = tuple(tensor.shape)

@@ -4,6 +4,7 @@ Dimensions: B batch, H heads, G heads of the keys and values, L queries, N new k
 those that a cache keeps), E width, D = E / H width of a head, Dv value width.
 """
 
+import contextlib
 import math
 from collections.abc import Callable
 
@@ -12,8 +13,8 @@ from torch import Tensor, nn
 
 from attention.arguments import check_count, check_flags, check_matrix, check_probability, check_value, shapes
 from attention.cache import KeyValueCache
-from attention.functional import fused_attention, masked_softmax, plain_attention
-from attention.masks import check_bias, check_mask, with_causal, with_head_axis, with_keys
+from attention.functional import masked_softmax, share_keys, softmax_attention
+from attention.masks import check_bias_of_heads, check_mask, with_causal, with_head_axis, with_keys
 from attention.positions import check_positions
 
 ProcessHeads = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
@@ -48,8 +49,8 @@ class MultiHeadAttention(nn.Module):
 
     Source: Vaswani et al. (2017), section 3.2.2; Ainslie et al. (2023), section 2.2, for groups.
 
-    >>> attend, tokens = MultiHeadAttention(embed_dim=6, num_heads=2), torch.randn(1, 5, 6)
-    >>> output, weights = attend(tokens, tokens, tokens, is_causal=True, need_weights=True)
+    >>> layer, tokens = MultiHeadAttention(embed_dim=6, num_heads=2), torch.randn(1, 5, 6)
+    >>> output, weights = layer(tokens, tokens, tokens, is_causal=True, need_weights=True)
     >>> output.shape, weights.shape
     (torch.Size([1, 5, 6]), torch.Size([1, 2, 5, 5]))
     """
@@ -149,30 +150,30 @@ class MultiHeadAttention(nn.Module):
         check_flags(is_causal=is_causal, need_weights=need_weights)
         kept = 0 if cache is None else len(cache)
         B, L, N = query.size(0), query.size(1), key.size(1)
-        H, G, D, S = self.num_heads, self.num_key_value_heads, self.head_dim, kept + N
-        mask = self._one_mask(attn_mask, attn_bias, key_mask, (B, H, L, S))
-        is_causal = is_causal and not (kept and N <= 1)  # a last query alone sees all that there is
-        if is_causal and (kept or mask is not None or attn_bias is not None or self.attend is not None):
-            mask, is_causal = with_causal(mask, (L, S), kept, device=query.device), False
+        H, G, D = self.num_heads, self.num_key_value_heads, self.head_dim
+        weights_shape = B, H, L, kept + N
+        check_bias_of_heads(attn_bias, weights_shape)
+        mask = with_keys(with_head_axis(attn_mask, weights_shape), key_mask, weights_shape)
+
         q = self.q_proj(query).view(B, L, H, D).transpose(1, 2)  # (B, H, L, D)
         k = self.k_proj(key).view(B, N, G, D).transpose(1, 2)  # (B, G, N, D)
-        v = self.v_proj(value).view(B, N, G, D).transpose(1, 2)
+        v = self.v_proj(value).view(B, N, G, D).transpose(1, 2)  # (B, G, N, D)
         q, k = self._process(q, k, query_positions, key_positions, kept)
+        offset = 0  # how many keys stand before the first new one
         if cache is not None:
             k, v = cache.update(k, v)  # (B, G, S, D)
-        if G < H and L == 1 and not is_causal and self.attend is None:
-            # The queries that share a key become its rows, (B, G, H / G, D): to copy all kept keys takes far longer.
-            q, mask, attn_bias = (_rows_of_groups(each, G) for each in (q, mask, attn_bias))
-        elif G < H:
-            k, v = (each.repeat_interleave(H // G, dim=1) for each in (k, v))  # (B, H, S, D)
-        if self.attend is not None:
-            heads, weights = self._answer(q, k, v, mask, attn_bias, need_weights)
-        else:
-            softmax_attention = plain_attention if need_weights else fused_attention
+            offset = k.size(2) - N
+            if offset < kept:  # a cache that forgets has the last keys alone
+                mask, attn_bias = (each if each is None else each[..., -k.size(2) :] for each in (mask, attn_bias))
+        is_causal = bool(is_causal) and not (kept and N <= 1)  # a single new key is hidden from no query
+        options = {"is_causal": is_causal, "offset": offset, "need_weights": need_weights}
+        if self.attend is None:
             dropout = self.dropout if self.training else 0.0
-            heads, weights = softmax_attention(q, k, v, mask, attn_bias, dropout=dropout, is_causal=is_causal)
-        output = self.out_proj(heads.reshape(B, H, L, D).transpose(1, 2).flatten(2))  # (B, L, E)
-        return output, weights.reshape(B, H, L, k.size(2)) if need_weights else None
+            heads, weights = softmax_attention(q, k, v, mask, attn_bias, dropout=dropout, **options)
+        else:
+            heads, weights = self._answer(q, k, v, mask, attn_bias, **options)
+        output = self.out_proj(heads.transpose(1, 2).flatten(2))  # (B, L, E)
+        return output, weights if need_weights else None
 
     @classmethod
     @torch.no_grad()
@@ -218,17 +219,6 @@ class MultiHeadAttention(nn.Module):
             found = shapes(query=query, key=key, value=value)
             raise ValueError(f"query, key and value must be (B, length, width) with the same B, found {found}")
 
-    def _one_mask(self, attn_mask, attn_bias, key_mask, weights_shape: tuple[int, ...]) -> Tensor | None:
-        """One mask of both; raise unless they and the bias fit the weights in one sense only."""
-        check_bias(attn_bias, weights_shape)
-        has_three = attn_bias is not None and attn_bias.dim() == 3 and not torch.compiler.is_compiling()
-        if has_three and attn_bias.size(0) == weights_shape[0] == weights_shape[1] > 1:
-            raise ValueError(
-                f"attn_bias of shape {tuple(attn_bias.shape)} may be one per batch row or one per head here: "
-                "pass attn_bias.unsqueeze(1) or attn_bias.unsqueeze(0)"
-            )
-        return with_keys(with_head_axis(attn_mask, weights_shape), key_mask, weights_shape)
-
     def _process(self, q, k, query_positions, key_positions, kept: int) -> tuple[Tensor, Tensor]:
         """What ``process_heads`` makes of queries and keys; raise unless their rows are as before."""
         if self.process_heads is None:
@@ -245,8 +235,11 @@ class MultiHeadAttention(nn.Module):
             raise ValueError(f"process_heads must keep (B, H, L, …) and (B, G, N, …), found {found}")
         return new_q, new_k
 
-    def _answer(self, q, k, v, mask, bias, need_weights: bool) -> tuple[Tensor, Tensor | None]:
+    def _answer(self, q, k, v, mask, bias, *, is_causal: bool, offset: int, need_weights: bool):
         """What ``attend`` answers; raise unless it has the shapes of an answer."""
+        if is_causal:
+            mask = with_causal(mask, (q.size(2), k.size(2)), offset, device=q.device)
+        k, v = share_keys(q, k, v)
         first = [None if each is None else torch.atleast_2d(each)[..., :1, :1] for each in (mask, bias)]
         _check_order("attend", self.attend, (q, k, v), *first)
         heads, weights = self.attend(q, k, v, mask, bias)
@@ -275,8 +268,8 @@ class AdditiveAttention(nn.Module):
 
     Source: Bahdanau et al. (2015), appendix A.1.2.
 
-    >>> attend = AdditiveAttention(query_dim=3, key_dim=5, hidden_dim=4)
-    >>> output, weights = attend(torch.randn(2, 3), torch.randn(7, 5), torch.randn(7, 6))
+    >>> layer = AdditiveAttention(query_dim=3, key_dim=5, hidden_dim=4)
+    >>> output, weights = layer(torch.randn(2, 3), torch.randn(7, 5), torch.randn(7, 6))
     >>> output.shape, weights.shape
     (torch.Size([2, 6]), torch.Size([2, 7]))
     """
@@ -335,24 +328,17 @@ def _places(name: str, positions: Tensor | None, heads: Tensor, kept: int) -> Te
     return positions.unsqueeze(1) if positions.dim() == 2 else positions
 
 
-def _rows_of_groups(tensor: Tensor | None, G: int) -> Tensor | None:
-    """(…, H, 1, n) → (…, G, H / G, n); the same for what is one for all heads."""
-    if tensor is None or tensor.dim() < 3 or tensor.size(-3) == 1:
-        return tensor
-    return tensor.view(*tensor.shape[:-3], G, tensor.size(-3) // G, tensor.size(-1))
-
-
 def _check_order(name: str, function: Callable, given: tuple[Tensor, ...], *others: Tensor | None) -> None:
     """Raise if the function makes (B, L, H, D) of (B, H, L, D).
 
-    Where there are as many rows as heads that does not show, so it is called for one row. Some functions need more.
+    Where there are as many rows as heads no shape tells, so it is asked about one row too. What it draws at random for
+    that is given back, and what it raises is none of the caller's: some functions need more than one row.
     """
     if torch.compiler.is_compiling() or not any(each.size(1) == each.size(2) > 1 for each in given):
         return
-    try:
+    answers = ()
+    with torch.random.fork_rng([given[0].device] if given[0].is_cuda else []), contextlib.suppress(Exception):
         answers = function(*(each[:, :, :1] for each in given), *others)
-    except Exception:
-        return
     for answer, each in zip(answers, given, strict=False):
         if isinstance(answer, Tensor) and answer.dim() == 4 and answer.size(1) != each.size(1):
             raise ValueError(f"{name} must keep the order (B, heads, rows, …), found {tuple(answer.shape)} for one row")

@@ -10,8 +10,6 @@ from torch import Tensor
 
 from attention.arguments import broadcasts, check_choice, check_count, check_matrix, check_positive, shapes, type_of
 
-LAYOUTS = ("halves", "interleaved")
-
 
 def sinusoidal_positions(length: int, dim: int, *, base: float = 10000.0, device=None, dtype=None) -> Tensor:
     """One vector for each position, made of sines and cosines of dim / 2 wavelengths, to be added to the tokens.
@@ -78,7 +76,7 @@ def rotate(x: Tensor, positions: Tensor | None = None, *, base: float = 10000.0,
     """
     check_matrix("x", x)
     check_positive("base", base)
-    check_choice("layout", layout, LAYOUTS)
+    check_choice("layout", layout, ("halves", "interleaved"))
     if x.size(-1) % 2:
         raise ValueError(f"x must have an even width, to be turned in pairs, found {shapes(x=x)}")
     if positions is None:
@@ -112,10 +110,10 @@ def rotate_heads(
     base=500_000.0)``.
 
     >>> from attention import MultiHeadAttention
-    >>> attend, tokens = MultiHeadAttention(8, 2, process_heads=rotate_heads), torch.randn(1, 5, 8)
+    >>> layer, tokens = MultiHeadAttention(8, 2, process_heads=rotate_heads), torch.randn(1, 5, 8)
     >>> later = torch.arange(5) + 100
-    >>> shifted, _ = attend(tokens, tokens, tokens, query_positions=later, key_positions=later)
-    >>> torch.allclose(shifted, attend(tokens, tokens, tokens)[0], atol=1e-5)
+    >>> shifted, _ = layer(tokens, tokens, tokens, query_positions=later, key_positions=later)
+    >>> torch.allclose(shifted, layer(tokens, tokens, tokens)[0], atol=1e-5)
     True
     """
     options = {"base": base, "layout": layout}

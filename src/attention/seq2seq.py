@@ -1,21 +1,13 @@
 """From one sequence to another: an encoder that keeps all its states, and a decoder that attends to them at every step.
 
-Dimensions: B batch, S source tokens, L target tokens, H hidden width, V size of the target's vocabulary.
+Dimensions: B batch, S source tokens, L target tokens, E width of a state, V size of the target's vocabulary.
 """
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from attention.arguments import (
-    check_count,
-    check_ids,
-    check_integers,
-    check_matrix,
-    check_probability,
-    extremes,
-    shapes,
-)
+from attention.arguments import check_count, check_ids, check_integers, check_matrix, check_probability, shapes
 from attention.contexts import Attention
 from attention.masks import check_mask, padding_mask
 from attention.modules import MultiHeadAttention
@@ -31,41 +23,35 @@ class Encoder(nn.Module):
     numbers come from a second GRU that reads from the end, and ``hᵢ`` depends on the whole source.
 
     Args:
-        vocabulary_size: number of ids a source can hold, ``PAD``, ``BOS`` and ``EOS`` among them.
-        hidden_dim: width H of an embedding and of a state.
+        vocab_size: number of ids a source can hold, ``PAD``, ``BOS`` and ``EOS`` among them.
+        hidden_dim: width E of an embedding and of a state.
         num_layers: number of recurrent layers.
         dropout: probability of dropping a number of an embedding in training.
-        bidirectional: whether to read in both directions; H must then be even.
+        bidirectional: whether to read in both directions; E must then be even.
 
     Raises:
-        TypeError, ValueError: a count is no integer or too small, H is odd although two directions share it, or
+        TypeError, ValueError: a count is no integer or too small, E is odd although two directions share it, or
             ``dropout`` is not in 0 … 1.
 
     Source: Bahdanau et al. (2015), section 3.2.
 
-    >>> states, hidden = Encoder(vocabulary_size=10, hidden_dim=5)(torch.tensor([[3, 7, 4, 9]]))
+    >>> states, hidden = Encoder(vocab_size=10, hidden_dim=5)(torch.tensor([[3, 7, 4, 9]]))
     >>> states.shape, hidden.shape
     (torch.Size([1, 4, 5]), torch.Size([1, 1, 5]))
     """
 
     def __init__(
-        self,
-        vocabulary_size: int,
-        hidden_dim: int,
-        num_layers: int = 1,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
+        self, vocab_size: int, hidden_dim: int, num_layers: int = 1, dropout: float = 0.0, bidirectional: bool = False
     ) -> None:
         super().__init__()
-        _check_sizes(vocabulary_size, hidden_dim, num_layers, dropout)
+        _check_sizes(vocab_size, hidden_dim, num_layers, dropout)
         directions = 2 if bidirectional else 1
         if hidden_dim % directions:
             raise ValueError(f"hidden_dim must be even to be shared by two directions, found {hidden_dim}")
-        self.embedding = nn.Embedding(vocabulary_size, hidden_dim)
+        self.embedding = nn.Embedding(vocab_size, hidden_dim)
         self.dropout = nn.Dropout(dropout)
-        self.gru = nn.GRU(
-            hidden_dim, hidden_dim // directions, num_layers, batch_first=True, bidirectional=bidirectional
-        )
+        width = hidden_dim // directions
+        self.gru = nn.GRU(hidden_dim, width, num_layers, batch_first=True, bidirectional=bidirectional)
 
     def forward(self, source: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Read a batch of sources; the padding after a source's length has no effect.
@@ -76,26 +62,26 @@ class Encoder(nn.Module):
                 given each source has length S, and none may hold ``PAD``.
 
         Returns:
-            states (B, S, H) of the last layer, zeros after each length; and for every layer the state in which it has
-            read the whole source, (num_layers, B, H).
+            states (B, S, E) of the last layer, zeros after each length; and for every layer the state in which it has
+            read the whole source, (num_layers, B, E).
 
         Raises:
-            TypeError, ValueError: ids or lengths do not fit, or padding without lengths (looked for on the CPU alone).
+            TypeError, ValueError: ids or lengths do not fit, or there is padding without lengths.
         """
-        check_ids("source", source, self.embedding.num_embeddings)
-        embedded = self.dropout(self.embedding(source))  # (B, S, H)
+        least = check_ids("source", source, self.embedding.num_embeddings)
+        if lengths is None and least == PAD:
+            raise ValueError(f"source has padding (id {PAD}): lengths must be given, found None")
+        embedded = self.dropout(self.embedding(source))  # (B, S, E)
         if lengths is None:
-            if source.device.type == "cpu" and (extremes(source == PAD) or [False, False])[1]:
-                raise ValueError(f"source has padding (id {PAD}): lengths must be given, found None")
-            states, hidden = self.gru(embedded)  # (B, S, H), (num_layers, B, H)
+            states, hidden = self.gru(embedded)  # (B, S, E), (num_layers, B, E)
         else:
             lengths = lengths_on_cpu(lengths, source)
             packed = pack_padded_sequence(embedded, lengths, batch_first=True, enforce_sorted=False)
             packed, hidden = self.gru(packed)
-            states, _ = pad_packed_sequence(packed, batch_first=True, total_length=source.size(1))  # (B, S, H)
+            states, _ = pad_packed_sequence(packed, batch_first=True, total_length=source.size(1))  # (B, S, E)
         if self.gru.bidirectional:  # one layer's two directions follow each other in hidden
-            hidden = hidden.unflatten(0, (-1, 2))  # (2 · num_layers, B, H / 2) → (num_layers, 2, B, H / 2)
-            hidden = hidden.transpose(1, 2).flatten(2)  # (num_layers, B, H)
+            hidden = hidden.unflatten(0, (-1, 2))  # (2 · num_layers, B, E / 2) → (num_layers, 2, B, E / 2)
+            hidden = hidden.transpose(1, 2).flatten(2)  # (num_layers, B, E)
         return states, hidden
 
 
@@ -107,8 +93,8 @@ class Decoder(nn.Module):
     ``logitsₜ = output(sₜ)``.
 
     Args:
-        vocabulary_size: number V of ids a target can hold, ``PAD``, ``BOS`` and ``EOS`` among them.
-        hidden_dim: width H of an embedding, of a state, and of the encoder's states.
+        vocab_size: number V of ids a target can hold, ``PAD``, ``BOS`` and ``EOS`` among them.
+        hidden_dim: width E of an embedding, of a state, and of the encoder's states.
         attention: called as ``attention(query, key, value, attn_mask)``, it returns a context and weights:
             :class:`AdditiveAttention`, :class:`DotProductAttention`, :class:`LastState`, or a module of your own.
         num_layers: number of recurrent layers, as many as the encoder's.
@@ -120,7 +106,7 @@ class Decoder(nn.Module):
     Source: Bahdanau et al. (2015), section 3.1, with the output read from the state alone.
 
     >>> from attention import AdditiveAttention
-    >>> decoder = Decoder(vocabulary_size=10, hidden_dim=5, attention=AdditiveAttention(5, 5, 5))
+    >>> decoder = Decoder(vocab_size=10, hidden_dim=5, attention=AdditiveAttention(5, 5, 5))
     >>> states, hidden = torch.randn(1, 4, 5), torch.randn(1, 1, 5)
     >>> logits, hidden, weights = decoder(torch.tensor([[3, 9, 4, 4, 8, 6, 2]]), hidden, states)
     >>> logits.shape, hidden.shape, weights.shape
@@ -128,17 +114,17 @@ class Decoder(nn.Module):
     """
 
     def __init__(
-        self, vocabulary_size: int, hidden_dim: int, attention: Attention, num_layers: int = 1, dropout: float = 0.0
+        self, vocab_size: int, hidden_dim: int, attention: Attention, num_layers: int = 1, dropout: float = 0.0
     ) -> None:
         super().__init__()
-        _check_sizes(vocabulary_size, hidden_dim, num_layers, dropout)
+        _check_sizes(vocab_size, hidden_dim, num_layers, dropout)
         if not callable(attention) or isinstance(attention, type | MultiHeadAttention):  # whose weights are of heads
             raise TypeError(f"attention must be a layer that returns a context and its weights, found {attention!r}")
-        self.embedding = nn.Embedding(vocabulary_size, hidden_dim)
+        self.embedding = nn.Embedding(vocab_size, hidden_dim)
         self.dropout = nn.Dropout(dropout)
         self.attention = attention
         self.gru = nn.GRU(2 * hidden_dim, hidden_dim, num_layers, batch_first=True)
-        self.output = nn.Linear(hidden_dim, vocabulary_size)
+        self.output = nn.Linear(hidden_dim, vocab_size)
 
     def forward(
         self, target: Tensor, hidden: Tensor, states: Tensor, attn_mask: Tensor | None = None
@@ -147,12 +133,12 @@ class Decoder(nn.Module):
 
         Args:
             target: ids (B, L); the decoder puts ``BOS`` before them itself, and never reads the last.
-            hidden: the encoder's last state for each layer, (num_layers, B, H).
-            states: the encoder's states (B, S, H).
+            hidden: the encoder's last state for each layer, (num_layers, B, E).
+            states: the encoder's states (B, S, E).
             attn_mask: bool, True = may attend, broadcastable to (B, 1, S).
 
         Returns:
-            logits (B, L, V) for each token of the target, the last hidden state (num_layers, B, H), and the weights
+            logits (B, L, V) for each token of the target, the last hidden state (num_layers, B, E), and the weights
             of all steps (B, L, S).
 
         Raises:
@@ -171,12 +157,12 @@ class Decoder(nn.Module):
 
         Args:
             token: the previous ids (B,).
-            hidden: the state after the step before, for each layer, (num_layers, B, H).
-            states: the encoder's states (B, S, H).
+            hidden: the state after the step before, for each layer, (num_layers, B, E).
+            states: the encoder's states (B, S, E).
             attn_mask: bool, True = may attend, broadcastable to (B, 1, S).
 
         Returns:
-            logits (B, V), the next hidden state (num_layers, B, H), and weights (B, S).
+            logits (B, V), the next hidden state (num_layers, B, E), and weights (B, S).
         """
         check_ids("token", token, self.embedding.num_embeddings, dims=1)
         self._check_source(hidden, states, attn_mask, len(token))
@@ -192,8 +178,8 @@ class Decoder(nn.Module):
         There is no dropout; afterwards the decoder and its parts are in the mode they were in.
 
         Args:
-            hidden: the encoder's last state for each layer, (num_layers, B, H).
-            states: the encoder's states (B, S, H).
+            hidden: the encoder's last state for each layer, (num_layers, B, E).
+            states: the encoder's states (B, S, E).
             attn_mask: bool, True = may attend, broadcastable to (B, 1, S).
             max_steps: number of tokens after which to stop in any case.
 
@@ -223,13 +209,13 @@ class Decoder(nn.Module):
         self, tokens: Tensor, hidden: Tensor, states: Tensor, attn_mask: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Read tokens (B, L) one after the other; the arguments have been checked."""
-        embedded = self.dropout(self.embedding(tokens))  # (B, L, H)
+        embedded = self.dropout(self.embedding(tokens))  # (B, L, E)
         outputs, all_weights = [], []
-        for embedded_token in embedded.split(1, dim=1):  # (B, 1, H)
-            query = hidden[-1].unsqueeze(1)  # (B, 1, H)
-            context, weights = self.attention(query, states, states, attn_mask)  # (B, 1, H), (B, 1, S)
-            gru_input = torch.cat([embedded_token, context], dim=-1)  # (B, 1, 2H)
-            output, hidden = self.gru(gru_input, hidden)  # (B, 1, H), (num_layers, B, H)
+        for embedded_token in embedded.split(1, dim=1):  # (B, 1, E)
+            query = hidden[-1].unsqueeze(1)  # (B, 1, E)
+            context, weights = self.attention(query, states, states, attn_mask)  # (B, 1, E), (B, 1, S)
+            gru_input = torch.cat([embedded_token, context], dim=-1)  # (B, 1, 2E)
+            output, hidden = self.gru(gru_input, hidden)  # (B, 1, E), (num_layers, B, E)
             outputs.append(output)
             all_weights.append(weights)
         logits = self.output(torch.cat(outputs, dim=1))  # (B, L, V)
@@ -239,9 +225,9 @@ class Decoder(nn.Module):
         check_matrix("hidden", hidden)
         check_matrix("states", states)
         B = len(states) if B is None else B
-        layers, S, H = self.gru.num_layers, states.size(-2), self.gru.hidden_size
-        if hidden.shape != (layers, B, H) or states.shape != (B, S, H):
-            wanted = f"hidden ({layers}, {B}, {H}) and states ({B}, S, {H})"
+        layers, S, E = self.gru.num_layers, states.size(-2), self.gru.hidden_size
+        if hidden.shape != (layers, B, E) or states.shape != (B, S, E):
+            wanted = f"hidden ({layers}, {B}, {E}) and states ({B}, S, {E})"
             raise ValueError(f"{B} rows need {wanted}, found {shapes(hidden=hidden, states=states)}")
         check_mask("attn_mask", attn_mask, (B, 1, S))
 
@@ -257,8 +243,8 @@ class Translator(nn.Module):
         ValueError: the two differ in the number of layers or in width.
 
     >>> from attention import AdditiveAttention
-    >>> attend = AdditiveAttention(query_dim=5, key_dim=5, hidden_dim=5)
-    >>> model = Translator(Encoder(10, hidden_dim=5), Decoder(10, hidden_dim=5, attention=attend))
+    >>> attention = AdditiveAttention(query_dim=5, key_dim=5, hidden_dim=5)
+    >>> model = Translator(Encoder(10, hidden_dim=5), Decoder(10, hidden_dim=5, attention=attention))
     >>> ids, weights = model.translate(torch.tensor([[3, 7, 4, 9], [8, 3, 0, 0]]), torch.tensor([4, 2]), max_steps=7)
     >>> weights.shape == (*ids.shape, 4), weights[1, :, 2:].any().item()
     (True, False)
@@ -268,12 +254,8 @@ class Translator(nn.Module):
         super().__init__()
         found = [(part.gru.num_layers, part.embedding.embedding_dim) for part in (encoder, decoder)]
         if found[0] != found[1]:
-            raise ValueError(
-                "encoder and decoder must have the same number of layers and hidden_dim, "
-                f"found {found[0]} and {found[1]}"
-            )
-        self.encoder = encoder
-        self.decoder = decoder
+            raise ValueError(f"encoder and decoder must have the same number of layers and hidden_dim, found {found}")
+        self.encoder, self.decoder = encoder, decoder
 
     def forward(self, source: Tensor, target: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Teacher forcing: predict each token of the target from the source and the true tokens before it.
@@ -321,8 +303,8 @@ def lengths_on_cpu(lengths: Tensor, source: Tensor) -> Tensor:
     return lengths
 
 
-def _check_sizes(vocabulary_size: int, hidden_dim: int, num_layers: int, dropout: float) -> None:
-    check_count("vocabulary_size", vocabulary_size, least=EOS + 1)
+def _check_sizes(vocab_size: int, hidden_dim: int, num_layers: int, dropout: float) -> None:
+    check_count("vocab_size", vocab_size, least=EOS + 1)
     check_count("hidden_dim", hidden_dim, least=1)
     check_count("num_layers", num_layers, least=1)
     check_probability("dropout", dropout)

@@ -9,16 +9,8 @@ from os import PathLike
 import torch
 from torch import Generator, Tensor, nn
 
-from attention.arguments import (
-    check_choice,
-    check_count,
-    check_flags,
-    check_ids,
-    check_positive,
-    check_probability,
-    type_of,
-)
-from attention.blocks import Block, FeedForward, MakeLayer, with_own_modules
+from attention.arguments import check_choice, check_count, check_flags, check_ids, check_positive, check_probability
+from attention.blocks import Block, FeedForward, MakeLayer, own_copy
 from attention.cache import KeyValueCache
 from attention.checkpoints import read_gpt2
 from attention.functional import at_least_float32
@@ -45,15 +37,15 @@ class Transformer(nn.Module):
         tied: whether the output's weight is the embedding's, (V, E).
         embed_std: standard deviation of the embeddings at the start.
         window: how many tokens each may look at, itself included; all before it when not given.
-        **heads: ``bias``, ``num_key_value_heads``, ``process_heads`` and ``attend`` of each attention, as in
-            :class:`attention.MultiHeadAttention`; of a module each has a copy. Rotary positions with another base are
-            ``positions=None, process_heads=partial(rotate_heads, base=500_000.0)``.
+        **attention_options: ``bias``, ``num_key_value_heads``, ``process_heads`` and ``attend`` of each attention, as
+            in :class:`attention.MultiHeadAttention`; of a module each has a copy. Rotary positions with another base
+            are ``positions=None, process_heads=partial(rotate_heads, base=500_000.0)``.
 
     Raises:
         TypeError, ValueError: as :class:`Block`; also if learned positions have no ``max_length``, or rotary ones a
             ``process_heads`` beside their own or heads of an odd width.
 
-    Source: Radford et al. (2019), section 2.3.
+    Source: Radford et al. (2019), section 2.3, without its smaller start of what the blocks add.
 
     >>> model = Transformer(vocab_size=10, embed_dim=6, num_heads=2, num_layers=3, max_length=8)
     >>> model(torch.tensor([[3, 1, 4, 1, 5]])).shape
@@ -78,7 +70,7 @@ class Transformer(nn.Module):
         tied: bool = True,
         embed_std: float = 0.02,
         window: int | None = None,
-        **heads,
+        **attention_options,
     ) -> None:
         super().__init__()
         check_count("vocab_size", vocab_size, least=1)
@@ -96,19 +88,20 @@ class Transformer(nn.Module):
         check_positive("embed_std", embed_std)
         check_flags(tied=tied)
         if positions == "rotary":
-            if heads.get("process_heads") is not None:
+            if attention_options.get("process_heads") is not None:
                 raise ValueError("process_heads must be None beside positions='rotary', which is rotate_heads there")
             if embed_dim // num_heads % 2:
                 raise ValueError(f"rotary positions need heads of an even width, found {embed_dim // num_heads}")
-            heads["process_heads"] = rotate_heads
-        self.positions, self.window, self.max_length = positions, window, max_length
+            attention_options["process_heads"] = rotate_heads
+        self.position_kind, self.window, self.max_length = positions, window, max_length
         self.token_embedding = nn.Embedding(vocab_size, embed_dim)
         self.position_embedding = nn.Embedding(max_length, embed_dim) if positions == "learned" else None
         self.dropout = nn.Dropout(dropout)
-        options = {"feed_forward": feed_forward, "norm_layer": norm_layer, "dropout": dropout}
-        self.blocks = nn.ModuleList(
-            Block(embed_dim, num_heads, norm, **options, **with_own_modules(heads)) for _ in range(num_layers)
-        )
+        self.blocks = nn.ModuleList()
+        for _ in range(num_layers):
+            options = {name: own_copy(option) for name, option in attention_options.items()}
+            options |= {"feed_forward": feed_forward, "norm_layer": norm_layer, "dropout": dropout}
+            self.blocks.append(Block(embed_dim, num_heads, norm, **options))
         self.final_norm = norm_layer(embed_dim) if norm == "pre" else nn.Identity()
         self.output = nn.Linear(embed_dim, vocab_size, bias=False)
         nn.init.normal_(self.token_embedding.weight, std=embed_std)
@@ -122,7 +115,7 @@ class Transformer(nn.Module):
         tokens: Tensor,
         caches: Sequence[KeyValueCache] | None = None,
         *,
-        attn_masks: Mapping[int, Tensor] | None = None,
+        attn_masks: Tensor | Mapping[int, Tensor] | None = None,
         key_mask: Tensor | None = None,
         positions: Tensor | None = None,
     ) -> Tensor:
@@ -132,8 +125,8 @@ class Transformer(nn.Module):
             tokens: ids (B, L).
             caches: what :meth:`make_caches` returned, and earlier calls have filled: the tokens go on from those that
                 are kept.
-            attn_masks: more masks beside the causal one, as in :class:`Block`, by the number of their block, from 0. A
-                mask (1, H, L, S) that is False for a head silences that head.
+            attn_masks: more masks beside the causal one, as in :class:`Block`: one for all blocks, or a dict from a
+                block's number, from 0, to its own. A mask (1, H, L, S) that is False for a head silences that head.
             key_mask: bool (B, S), True = may attend: hides padding from every block.
             positions: where the tokens stand, (L,) or (B, L), for learned and rotary positions and ``process_heads``;
                 when not given 0, 1, 2, …, and with caches on from the number of kept tokens.
@@ -146,29 +139,30 @@ class Transformer(nn.Module):
                 ``max_length``. Then, and whatever else is raised, each :class:`KeyValueCache` is as it was.
         """
         check_ids("tokens", tokens, self.token_embedding.num_embeddings)
-        self._check_parts(caches, attn_masks, positions)
+        self._check_parts(caches, positions)
         given = tokens, caches, attn_masks, key_mask, positions
         if torch.compiler.is_compiling():  # which does not trace what follows in every version
             return self.unembed(self._run_blocks(*given)[0])
-        before = [(cache, vars(cache).copy()) for cache in caches or () if isinstance(cache, KeyValueCache)]
+        kept = 0 if caches is None else len(caches[0])
         try:
             return self.unembed(self._run_blocks(*given)[0])
-        except BaseException:
-            for cache, state in before:
-                vars(cache).update(state)
+        except BaseException:  # some blocks may have read the tokens, and others not
+            for cache in caches or ():
+                if isinstance(cache, KeyValueCache):
+                    cache.truncate(kept)
             raise
 
     def attention_maps(
         self,
         tokens: Tensor,
         *,
-        attn_masks: Mapping[int, Tensor] | None = None,
+        attn_masks: Tensor | Mapping[int, Tensor] | None = None,
         key_mask: Tensor | None = None,
         positions: Tensor | None = None,
     ) -> list[Tensor]:
         """The attention weights of each block, (B, H, L, L), for the same arguments."""
         check_ids("tokens", tokens, self.token_embedding.num_embeddings)
-        self._check_parts(None, attn_masks, positions)
+        self._check_parts(None, positions)
         return self._run_blocks(tokens, None, attn_masks, key_mask, positions, need_weights=True)[1]
 
     def make_caches(self) -> list[KeyValueCache]:
@@ -271,57 +265,55 @@ class Transformer(nn.Module):
         return self.dropout(x)
 
     def _run_blocks(
-        self,
-        tokens: Tensor,
-        caches: Sequence[KeyValueCache] | None,
-        attn_masks: Mapping[int, Tensor] | None = None,
-        key_mask: Tensor | None = None,
-        positions: Tensor | None = None,
-        need_weights: bool = False,
+        self, tokens: Tensor, caches, attn_masks=None, key_mask=None, positions=None, need_weights: bool = False
     ) -> tuple[Tensor, list[Tensor]]:
         """What the last block returns, (B, L, E), and the weights of each block, (B, H, L, S)."""
         kept = 0 if caches is None else len(caches[0])
-        B, L, H, S = *tokens.shape, self.blocks[0].attend.num_heads, kept + tokens.size(1)
+        B, L, H, S = *tokens.shape, self.blocks[0].self_attention.num_heads, kept + tokens.size(1)
         masks = self._masks(attn_masks, (B, H, L, S), tokens.device)
         x = self._embed(tokens, positions, kept)  # (B, L, E)
         bias = None
-        if self.positions == "alibi":  # in float32 or better: 16 bits can't tell far distances apart
+        if self.position_kind == "alibi":  # in float32 or better: 16 bits can't tell far distances apart
             bias = alibi_bias(H, L, S, offset=kept, device=x.device, dtype=at_least_float32(x))[None]
         options = {"is_causal": True, "need_weights": need_weights, "attn_bias": bias, "key_mask": key_mask}
-        options["positions"] = None if self.blocks[0].attend.process_heads is None else positions
+        options["positions"] = None if self.blocks[0].self_attention.process_heads is None else positions
         all_weights = []
         for block, mask, cache in zip(self.blocks, masks, caches or [None] * len(self.blocks), strict=True):
             x, weights = block(x, mask, cache=cache, **options)
             all_weights.append(weights)
         return x, all_weights
 
-    def _masks(self, attn_masks: Mapping[int, Tensor] | None, weights_shape: tuple, device) -> list[Tensor | None]:
+    def _masks(self, attn_masks: object, weights_shape: tuple[int, ...], device) -> list[Tensor | None]:
         """What each block hides beside the future: by its own mask, and by the window."""
         *_, L, S = weights_shape
-        masks = [with_head_axis((attn_masks or {}).get(number), weights_shape) for number in range(len(self.blocks))]
+        numbers = range(len(self.blocks))
+        if isinstance(attn_masks, Tensor):
+            attn_masks = dict.fromkeys(numbers, attn_masks)
+        if attn_masks is not None and not isinstance(attn_masks, Mapping):
+            raise TypeError(f"attn_masks must be a mask, or a dict of blocks' masks, found {type(attn_masks).__name__}")
+        for number in attn_masks or ():
+            if number not in numbers:
+                raise ValueError(f"attn_masks must be for blocks 0 to {numbers[-1]}, found {number!r}")
+        masks = [with_head_axis((attn_masks or {}).get(number), weights_shape) for number in numbers]
         if self.window is None or self.window >= S:
             return masks
         window = window_mask(L, self.window, S, offset=S - L, device=device)  # (L, S)
         return [window if mask is None else mask & window for mask in masks]
 
-    def _check_parts(self, caches: object, attn_masks: object, positions: Tensor | None) -> None:
-        """Raise unless these are parts for these blocks; what each part holds, the blocks check."""
-        count = len(self.blocks)
+    def _check_parts(self, caches: object, positions: Tensor | None) -> None:
+        """Raise unless the blocks can take them; what each cache holds, the blocks check."""
         if caches is not None:
             if not isinstance(caches, Sequence):
-                raise TypeError(f"caches must be a list, as make_caches returns it, found {type_of(caches)}")
-            if len(caches) != count or len({id(cache) for cache in caches}) != len(caches):
-                raise ValueError(f"caches must be one of its own for each of {count} blocks, found {len(caches)}")
+                raise TypeError(f"caches must be a list, as make_caches returns it, found {type(caches).__name__}")
+            count, different = len(self.blocks), len({id(cache) for cache in caches})
+            if not len(caches) == different == count:
+                found = f"{len(caches)}, of which {different} are different"
+                raise ValueError(f"caches must be one for each of {count} blocks, all different, found {found}")
             if len({len(cache) for cache in caches}) != 1:
                 raise ValueError(f"caches must keep the same tokens, found {[len(cache) for cache in caches]}")
-        if attn_masks is not None and not isinstance(attn_masks, Mapping):
-            found = type_of(attn_masks)
-            raise TypeError(f"attn_masks must be a dict, from a block's number to its mask, found {found}")
-        for number in attn_masks or ():
-            if number not in range(count):
-                raise ValueError(f"attn_masks must be for blocks 0 to {count - 1}, found {number!r}")
-        if positions is not None and self.position_embedding is None and self.blocks[0].attend.process_heads is None:
-            raise ValueError(f"positions are for learned or rotary positions, found positions={self.positions!r}")
+        takes_positions = self.position_embedding is not None or self.blocks[0].self_attention.process_heads is not None
+        if positions is not None and not takes_positions:
+            raise ValueError(f"positions are for learned or rotary positions, found positions={self.position_kind!r}")
 
     def _check_length(self, name: str, length: int) -> None:
         if self.max_length is not None and length > self.max_length:

@@ -14,9 +14,14 @@ from attention.course.experiments import agreement
 
 pytestmark = pytest.mark.usefixtures("on_the_cpu")
 CHAPTER = Path(__file__).parents[2] / "book" / "11-transformer.ipynb"
-NAMES = {"q": "attend.q_proj", "k": "attend.k_proj", "v": "attend.v_proj", "o": "attend.out_proj"}
+NAMES = {
+    "q": "self_attention.q_proj",
+    "k": "self_attention.k_proj",
+    "v": "self_attention.v_proj",
+    "o": "self_attention.out_proj",
+}
 NAMES |= {"up": "feed_forward.up", "down": "feed_forward.down"}
-NAMES |= {"norm_1": "before_attend", "norm_2": "before_feed_forward"}
+NAMES |= {"norm_1": "before_self_attention", "norm_2": "before_feed_forward"}
 WHOLE = {"words": "token_embedding", "places": "position_embedding", "norm": "final_norm", "to_logits": "output"}
 
 

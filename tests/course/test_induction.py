@@ -68,11 +68,11 @@ def test_masks_by_hand():
 def written(block, x):
     """What each head of a block writes, by its own slice of each projection: (B, H, L, E)."""
     q, k, v = (
-        linear(block.before_attend(x)).unflatten(-1, (2, 32)).transpose(1, 2)
-        for linear in (block.attend.q_proj, block.attend.k_proj, block.attend.v_proj)
+        linear(block.before_self_attention(x)).unflatten(-1, (2, 32)).transpose(1, 2)
+        for linear in (block.self_attention.q_proj, block.self_attention.k_proj, block.self_attention.v_proj)
     )
     scores = (q @ k.mT / math.sqrt(32)).masked_fill(torch.ones(32, 32).triu(1) > 0, -math.inf)
-    return scores.softmax(-1) @ v @ block.attend.out_proj.weight.unflatten(1, (2, 32)).permute(1, 2, 0)
+    return scores.softmax(-1) @ v @ block.self_attention.out_proj.weight.unflatten(1, (2, 32)).permute(1, 2, 0)
 
 
 @pytest.mark.parametrize(("number", "head"), [(0, 1), (1, 0)])

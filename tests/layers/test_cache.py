@@ -133,9 +133,9 @@ def test_blocks_hand_it_on():
     x, memory = rows(B, L, 12), rows(B, 5, 12)
     heads = {"num_key_value_heads": 1, "process_heads": rotate_heads}
     block, decoder_block = Block(12, 3, **heads).double(), DecoderBlock(12, 3, **heads).double()
-    assert decoder_block.cross_attend.k_proj.out_features == 4
+    assert decoder_block.cross_attention.k_proj.out_features == 4
     with_modules = DecoderBlock(12, 3, attend=torch.nn.Identity())
-    assert with_modules.attend.attend is not with_modules.cross_attend.attend
+    assert with_modules.self_attention.attend is not with_modules.cross_attention.attend
     for read in (block, lambda x, **options: decoder_block(x, memory, **options)):
         cache = KeyValueCache()
         parts = [read(part, is_causal=True, cache=cache)[0] for part in x.split(4, dim=1)]
@@ -196,6 +196,7 @@ def test_what_a_gradient_needs_is_not_written_over():
 def test_a_refused_call_leaves_the_caches_as_they_were():
     model, tokens = model_of(MODELS["rotary"]), torch.randint(11, (1, 5))
     for wrong in (
+        {"attn_masks": torch.ones(2, 2) > 0},
         {"attn_masks": {1: torch.ones(2, 2) > 0}},
         {"attn_masks": {1: torch.ones(5, 5)}},
         {"attn_masks": [torch.ones(5, 5) > 0]},
@@ -207,10 +208,36 @@ def test_a_refused_call_leaves_the_caches_as_they_were():
             model(tokens, caches, **wrong)
         assert [len(cache) for cache in caches] == [0, 0]
     cache = KeyValueCache()
-    refuses(model, {"tokens": tokens, "caches": [cache, cache]}, ValueError, "caches must be one of its own")
+    refuses(
+        model,
+        {"tokens": tokens, "caches": [cache, cache]},
+        ValueError,
+        "caches must be one for each of 2 blocks",
+    )
     caches = model.make_caches()
     model.blocks[0](rows(1, 3, 16), cache=caches[0])
     refuses(model, {"tokens": tokens, "caches": caches}, ValueError, "caches must keep the same tokens")
+
+
+@pytest.mark.parametrize("context", [torch.no_grad, torch.enable_grad, torch.inference_mode])
+def test_tokens_are_taken_back(context):
+    """As in speculative decoding, where a draft is read at once and refused in part; a fork goes on untouched."""
+    model, tokens, draft = model_of(MODELS["rotary"]), torch.randint(11, (B, L)), torch.randint(11, (B, 4))
+    with context():
+        caches = model.make_caches()
+        model(tokens[:, :5], caches)
+        forks = [copy.copy(cache) for cache in caches]
+        for kept in (5, 4, 0):
+            model(draft, caches)
+            for cache in caches:
+                cache.truncate(kept)
+            assert_close(model(tokens[:, kept:7], caches), model(tokens[:, :7])[:, kept:])
+        assert_close(model(tokens[:, 5:], forks), model(tokens)[:, 5:])
+        for cache in caches:
+            cache.truncate(0)
+        model(tokens[:1], caches)  # another batch
+    for wrong in (-1, L + 1):
+        refuses(caches[0].truncate, {"length": wrong}, ValueError, "length")
 
 
 @pytest.mark.parametrize("context", [torch.no_grad, torch.inference_mode])
@@ -224,12 +251,12 @@ def test_without_gradients_what_is_kept_moves_seldom(context):
 @pytest.mark.parametrize("context", [torch.no_grad, torch.enable_grad])
 def test_after_an_error_in_the_last_block_and_after_inference_mode_the_caches_go_on(context):
     model, tokens = model_of(MODELS["rotary"]), torch.randint(11, (B, L))
-    caches, attend = model.make_caches(), model.blocks[1].attend
+    caches, layer = model.make_caches(), model.blocks[1].self_attention
     for wrong, part, mode in ((tokens[:1], tokens[:, :4], torch.inference_mode), (tokens, tokens[:, 4:6], context)):
         with mode():
-            attend.attend = lambda query, key, value, mask, bias: (value[..., :1], None)
+            layer.attend = lambda query, key, value, mask, bias: (value[..., :1], None)
             refuses(model, {"tokens": wrong, "caches": caches}, ValueError, "attend must return")
-            attend.attend = None
+            layer.attend = None
             found = model(part, caches)
     assert_close(found, model(tokens[:, :6])[:, 4:])
 
@@ -299,11 +326,11 @@ def test_a_window_is_its_mask_in_every_block(window, positions):
     options = {"positions": positions}
     model, plain, tokens = model_of(options | {"window": window}), model_of(options), torch.randint(11, (B, L))
     plain.load_state_dict(model.state_dict())
-    masks = dict.fromkeys(range(2), window_mask(L, window))
-    assert_close(model(tokens), plain(tokens, attn_masks=masks))
-    assert_close(model.attention_maps(tokens), plain.attention_maps(tokens, attn_masks=masks))
+    mask = window_mask(L, window)
+    assert_close(model(tokens), plain(tokens, attn_masks=mask))
+    assert_close(model.attention_maps(tokens), plain.attention_maps(tokens, attn_masks=mask))
     head = torch.rand(1, 4, L, L) < 0.6
-    both = masks | {1: head & window_mask(L, window)}
+    both = {0: mask, 1: head & mask}
     assert_close(model(tokens, attn_masks={1: head}), plain(tokens, attn_masks=both))
 
 
@@ -344,7 +371,7 @@ def test_a_mask_of_keys_in_the_other_layers():
     assert_close(decoder(own, x, memory_key_mask=KEYS)[0], decoder(own, x, mask)[0])
     assert_close(decoder(x, own, key_mask=KEYS)[0], decoder(x, own, None, mask)[0])
     model, tokens = model_of(MODELS["rotary"]), torch.randint(11, (B, 7))
-    assert_close(model(tokens, key_mask=KEYS), model(tokens, attn_masks=dict.fromkeys(range(2), mask)))
+    assert_close(model(tokens, key_mask=KEYS), model(tokens, attn_masks=mask))
 
 
 @pytest.mark.parametrize("wrong", [KEYS[:, None], KEYS[:1], KEYS[0], KEYS[:, :6], torch.ones(7, B) > 0])

@@ -59,7 +59,7 @@ def test_rotary_positions_with_another_base_and_layout(tokens):
     model, plain = make(positions=None, process_heads=turn).double(), make(positions="rotary").double()
     plain.load_state_dict(model.state_dict())
     assert (model(tokens) - plain(tokens)).abs().max() > 1e-3
-    attend = model.blocks[0].attend
+    attend = model.blocks[0].self_attention
     x = torch.randn(1, 5, 16, dtype=torch.float64)
     q, k = (layer(x).unflatten(-1, (4, 4)).transpose(1, 2) for layer in (attend.q_proj, attend.k_proj))
     expected = attention_weights(*(rotate(each, base=100.0, layout="interleaved") for each in (q, k)))
@@ -83,10 +83,10 @@ def test_a_norm_on_queries_and_keys(tokens):
     expected = model(tokens).detach()
     with torch.no_grad():
         for block in model.blocks:
-            block.attend.q_proj.weight *= 5
+            block.self_attention.q_proj.weight *= 5
     assert_close(model(tokens), expected)
     model(tokens).square().sum().backward()
-    first, second = (block.attend.process_heads.scale for block in model.blocks)  # each block has its own
+    first, second = (block.self_attention.process_heads.scale for block in model.blocks)  # each block has its own
     assert first.grad != second.grad
 
 
@@ -103,7 +103,7 @@ def test_a_feed_forward_layer_with_a_gate(tokens):
     model = make(max_length=9, feed_forward=SwiGLU)
     x = torch.randn(2, 9, 16)
     block = model.blocks[0]
-    attended = x + block.attend(*[block.before_attend(x)] * 3)[0]
+    attended = x + block.self_attention(*[block.before_self_attention(x)] * 3)[0]
     assert_close(block(x)[0], attended + block.feed_forward(block.before_feed_forward(attended)))
     assert model(tokens).shape == (2, 9, 11)
     inner = partial(FeedForward, hidden_dim=5, activation=partial(gelu, approximate="tanh"))
@@ -111,13 +111,13 @@ def test_a_feed_forward_layer_with_a_gate(tokens):
     assert wide.blocks[0].feed_forward.up.weight.shape == (5, 16)
 
 
+def by_distance(query, key, value, mask, bias):
+    weights = masked_softmax(-torch.cdist(query, key), mask)
+    return weights @ value, weights
+
+
 def test_another_score_function(tokens):
     """The nearer a key, the higher its score; masks, causal or not, come to it as one."""
-
-    def by_distance(query, key, value, mask, bias):
-        weights = masked_softmax(-torch.cdist(query, key), mask)
-        return weights @ value, weights
-
     layer, x = MultiHeadAttention(16, 4, attend=by_distance).double(), torch.randn(2, 9, 16, dtype=torch.float64)
     output, weights = layer(
         x, x, x, is_causal=True, key_mask=torch.arange(9) < torch.tensor([[9], [5]]), need_weights=True
@@ -146,7 +146,7 @@ def test_another_norm(tokens):
     model = make(max_length=9, norm_layer=Halve).double()
     x = torch.randn(2, 9, 16, dtype=torch.float64)
     block = model.blocks[1]
-    attended = x + block.attend(x / 2, x / 2, x / 2)[0]
+    attended = x + block.self_attention(x / 2, x / 2, x / 2)[0]
     assert_close(block(x)[0], attended + block.feed_forward(attended / 2))
     assert_close(model.unembed(x), model.output(x / 2))
 
@@ -190,6 +190,22 @@ def test_what_attend_needs_it_needs_where_rows_are_as_many_as_heads_too(attend):
     assert_close(layer(x, x, x)[0], layer.out_proj(attend(q, k, v)[0].transpose(1, 2).flatten(2)))
 
 
+def test_draws_are_the_same_where_rows_are_as_many_as_heads():
+    def noisy(query, key, value, mask, bias):
+        return value + torch.randn(1), None
+
+    layer, x = MultiHeadAttention(16, 4, attend=noisy), torch.randn(2, 5, 16)
+    four, five = (torch.manual_seed(1) and layer(*[x[:, :length]] * 3)[0] for length in (4, 5))
+    assert_close(four, five[:, :4])
+
+
+def test_a_layer_s_activation_is_its_own(tokens):
+    model = make(max_length=9, feed_forward=partial(FeedForward, activation=nn.PReLU()))
+    model(tokens).square().sum().backward()
+    first, second = (block.feed_forward.activation.weight.grad for block in model.blocks)
+    assert first != second
+
+
 def test_adapters_on_the_eight_projections(tokens):
     """Low-rank updates (Hu et al., 2021) beside frozen weights: the model's own until they are trained."""
 
@@ -208,7 +224,7 @@ def test_adapters_on_the_eight_projections(tokens):
     before = model(tokens)
     for block in model.blocks:
         for name in ("q_proj", "k_proj", "v_proj", "out_proj"):
-            setattr(block.attend, name, Adapted(getattr(block.attend, name)))
+            setattr(block.self_attention, name, Adapted(getattr(block.self_attention, name)))
     assert_close(model(tokens), before)
     model(tokens).square().sum().backward()
     trained = [part.up.weight.grad.any().item() for part in model.modules() if isinstance(part, Adapted)]
@@ -216,25 +232,29 @@ def test_adapters_on_the_eight_projections(tokens):
     assert model.generate(tokens, 4).tolist() == model.generate(tokens, 4, cache=False).tolist()
 
 
-def test_a_cache_that_forgets(tokens):
-    """A window that evicts: rotary positions are those of the text, and no more than four keys are kept."""
+@pytest.mark.parametrize(
+    "options",
+    [{"positions": "rotary"}, {"positions": "alibi"}, {"positions": "rotary", "attend": by_distance}],
+    ids=str,
+)
+def test_a_cache_that_forgets(tokens, options):
+    """A window that evicts: positions, masks and biases are those of the text, and no more than three keys are kept."""
 
     class Window(KeyValueCache):
         def __init__(self):
             super().__init__()
-            self.key = self.value = None
+            self.key = self.value = torch.zeros(2, 4, 0, 4, dtype=torch.float64)
 
         def update(self, key, value):
             self._length += key.size(2)  # of the text
-            if self.key is not None:
-                key, value = torch.cat([self.key, key], dim=2), torch.cat([self.value, value], dim=2)
-            self.key, self.value = key[:, :, -4:], value[:, :, -4:]
-            return self.key, self.value
+            key, value = torch.cat([self.key, key], dim=2), torch.cat([self.value, value], dim=2)
+            self.key, self.value = key[:, :, -3:], value[:, :, -3:]
+            return key, value
 
-    model = make(positions="rotary").double()
-    windowed = make(positions="rotary", window=4).double()
-    windowed.load_state_dict(model.state_dict())
-    caches = [Window() for _ in model.blocks]
-    found = torch.cat([model(token, caches) for token in tokens.split(1, dim=1)], dim=1)
-    assert_close(found, windowed(tokens))
-    assert copy.copy(caches[0]).key.size(2) == 4
+    windowed, plain = make(window=4, **options).double(), make(**options).double()
+    plain.load_state_dict(windowed.state_dict())
+    for model, size in ((plain, 1), (windowed, 1), (windowed, 3), (windowed, 6)):
+        caches = [Window() for _ in model.blocks]
+        found = torch.cat([model(part, caches) for part in tokens.split(size, dim=1)], dim=1)
+        assert_close(found, windowed(tokens))
+    assert copy.copy(caches[0]).key.size(2) == 3

@@ -60,14 +60,14 @@ def ids(*shape):
 # Parity with PyTorch's layers
 
 LAYERS = {  # theirs: ours, where {} is "before" or "after"
-    "self_attn": "attend",
-    "multihead_attn": "cross_attend",
-    "norm1": "{}_attend",
+    "self_attn": "self_attention",
+    "multihead_attn": "cross_attention",
+    "norm1": "{}_self_attention",
     "norm2": "{}_feed_forward",
     "linear1": "feed_forward.up",
     "linear2": "feed_forward.down",
 }
-DECODER_LAYERS = LAYERS | {"norm2": "{}_cross_attend", "norm3": "{}_feed_forward"}
+DECODER_LAYERS = LAYERS | {"norm2": "{}_cross_attention", "norm3": "{}_feed_forward"}
 
 
 def by_our_names(tensors, layers, norm):
@@ -144,11 +144,11 @@ def test_the_widths_that_are_not_said():
 def test_a_block_of_attention_alone(norm):
     block, x = enlarge(Block(E, H, norm, feed_forward=None)), torch.randn(B, T, E)
     assert {name.partition(".")[0] for name in block.state_dict()} == {
-        "attend",
-        "before_attend" if norm == "pre" else "after_attend",
+        "self_attention",
+        "before_self_attention" if norm == "pre" else "after_self_attention",
     }
-    normed = block.before_attend(x)
-    expected = block.after_attend(x + block.attend(normed, normed, normed)[0])
+    normed = block.before_self_attention(x)
+    expected = block.after_self_attention(x + block.self_attention(normed, normed, normed)[0])
     assert_close(block(x)[0], expected)
 
 
@@ -208,7 +208,7 @@ def test_the_model_is_its_blocks_one_after_the_other(norm, positions):
         options["attn_bias"] = torch.stack([-distance.abs() * 4.0**-head for head in range(1, 5)])
     maps = []
     for block in model.blocks:
-        assert (block.attend.process_heads is rotate_heads) == (positions == "rotary")
+        assert (block.self_attention.process_heads is rotate_heads) == (positions == "rotary")
         x, weights = block(x, need_weights=True, **options)
         maps.append(weights)
     x = model.final_norm(x)
@@ -250,8 +250,8 @@ def test_dropout_of_everything_in_training_alone(norm):
     model, tokens = small_model(norm=norm, dropout=1.0), ids(B, T)
     assert (model(tokens)[0] - model(tokens)[1]).abs().max() > 1e-3
     for block in model.blocks:
-        assert block.attend.dropout == block.dropout.p == 1.0
-        block.attend.dropout = 0.0
+        assert block.self_attention.dropout == block.dropout.p == 1.0
+        block.self_attention.dropout = 0.0
     assert_close(*model.train()(tokens))
 
 

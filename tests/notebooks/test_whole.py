@@ -132,8 +132,8 @@ def chapter_11(names):
     ours, later = names["block"], names["later"]
     nn.init.normal_(ours.self_attn.in_proj_bias)
     block = Block(16, 4)
-    block.attend = MultiHeadAttention.from_torch(ours.self_attn)
-    block.before_attend, block.before_feed_forward = ours.norm1, ours.norm2
+    block.self_attention = MultiHeadAttention.from_torch(ours.self_attn)
+    block.before_self_attention, block.before_feed_forward = ours.norm1, ours.norm2
     block.feed_forward.up, block.feed_forward.down = ours.linear1, ours.linear2
     for L in (12, 5):
         x = torch.randn(3, L, 16)

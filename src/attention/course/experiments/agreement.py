@@ -189,8 +189,8 @@ def reader(without: str, seed: int, device: torch.device):
         x, stays = model.embed(ids), without == "attention"
         for block in model.blocks:
             if without == "residual":
-                n = block.before_attend(x)
-                x = block.attend(n, n, n, is_causal=True)[0]
+                n = block.before_self_attention(x)
+                x = block.self_attention(n, n, n, is_causal=True)[0]
             x = block.feed_forward(block.before_feed_forward(x)) + (x if stays else 0)
         return model.unembed(x)
 

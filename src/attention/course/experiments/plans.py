@@ -35,7 +35,8 @@ def without(model: Transformer, tokens: Tensor, role: str | None, attn_mask: Ten
     read = {"query": x, "key": x, "value": x}
     if role is not None:
         read[role] = embedded
-    added, _ = second.attend(**{name: second.before_attend(each) for name, each in read.items()}, is_causal=True)
+    normed = {name: second.before_self_attention(each) for name, each in read.items()}
+    added, _ = second.self_attention(**normed, is_causal=True)
     return model.unembed(x + added)
 
 
