@@ -202,6 +202,7 @@ class Transformer(nn.Module):  # ch. 11: for each token, scores of the next
 
 if __name__ == "__main__":  # ch. 12: it learns to copy loops of symbols
     torch.manual_seed(0)
+    torch.set_default_device("cuda" if torch.cuda.is_available() else "cpu")
     model = Transformer(32, 64, num_heads=2, num_layers=2, max_length=32)
     optimizer = torch.optim.Adam(model.parameters(), 0.003, betas=(0.9, 0.99))
     for _ in range(300):

@@ -235,7 +235,7 @@ def test_adapters_on_the_eight_projections(tokens):
 @pytest.mark.parametrize(
     "options",
     [{"positions": "rotary"}, {"positions": "alibi"}, {"positions": "rotary", "attend": by_distance}],
-    ids=str,
+    ids=["rotary", "ALiBi", "rotary, own attend"],
 )
 def test_a_cache_that_forgets(tokens, options):
     """A window that evicts: positions, masks and biases are those of the text, and no more than three keys are kept."""
