@@ -174,7 +174,7 @@ def test_a_chosen_word_shows_its_weights_and_sets_its_control(show):
     assert one.get_by_role("option", name="saw, masked").count() == 1
 
 
-def test_a_word_says_who_finds_it_and_a_tap_asks_that(show):
+def test_a_tap_on_a_word_asks_what_finds_it(show):
     def ask(question="when"):
         weights = torch.tensor([[0.8, 0.1, 0.1], [0.1, 0.7, 0.2]])
         chosen = ["when", "where"].index(question)
@@ -184,27 +184,31 @@ def test_a_word_says_who_finds_it_and_a_tap_asks_that(show):
     question, words = page.locator(".control select"), page.locator(".token .word")
     words.nth(1).click()
     assert question.input_value() == "1"
-    assert page.locator(".readout").inner_text() == "Moon: when 0.10 · where 0.70"
+    assert page.locator(".readout").inner_text() == "", "the words have their numbers"
     words.nth(0).click()
     words.nth(2).click()  # found by none
     assert question.input_value() == "0"
 
 
-def test_pointing_at_a_key_shows_who_attends_to_it(show):
+def test_pointing_at_a_key_tells_of_the_chosen_query_and_at_a_query_of_its_keys(show):
     words = ["one", "two", "three"]
     weights = torch.tensor([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
     page = show(explore(lambda: tokens(weights, words, words, chosen=1)))
-    starts = "(all) => all.flatMap((path) => [...path.getAttribute('d').matchAll(/M0 ([\\d.]+)/g)].map((m) => +m[1]))"
+    ends = "(all) => all.flatMap((path) => [...path.getAttribute('d').matchAll(/ ([\\d.]+)$/g)].map((m) => +m[1]))"
     gap = page.locator(".queries .token").first.bounding_box()["height"]
 
-    def asking():
-        return [words[int(y / gap)] for y in page.locator(".join").evaluate_all(starts)]
+    def attended():
+        return [words[int(y / gap)] for y in page.locator(".join").evaluate_all(ends)]
 
-    assert asking() == ["two"]
+    assert attended() == ["three"]
     page.locator(".keys .token").nth(1).hover()
-    assert asking() == ["one", "three"]
+    assert attended() == ["three"]
+    assert page.locator(".readout").inner_text() == "query two → key two: 0"
+    page.locator(".queries .token").nth(0).hover()
+    assert attended() == ["two"]
+    assert page.locator(".readout").inner_text() == "", "it told of another query"
     page.mouse.move(1, 1)
-    assert asking() == ["two"]
+    assert attended() == ["three"]
 
 
 # ------------------------------------------------------------------------------------------------ graph

@@ -113,8 +113,8 @@ function tokens(read, hand) {
   function readAt(target) {
     const [i, j] = [two ? place(queries, target) : -1, place(keys, target)];
     if (i >= 0 && i !== looked) {
-      look(i);
       hand.hideReadout(); // which told of another query
+      look(i);
       hand.highlight({ [now.axes[0]]: now.queries[i] });
     }
     if (j >= 0) tell(j);
