@@ -139,6 +139,11 @@ def test_figures_of_a_page_are_one_sequence_and_the_page_stays(show):
     page.keyboard.press("Escape")
     assert page.evaluate("scrollY") == 700
     assert page.locator(".big").count() == 0
+    page.evaluate("document.querySelector('attention-explorer').present()")
+    page.keyboard.press("End")
+    page.keyboard.press("Escape")
+    assert page.locator("attention-explorer").last.evaluate("el => Math.abs(el.getBoundingClientRect().top)") < 900
+    assert page.evaluate("scrollY") > 700, "where the lecture ended, the reader goes on"
 
 
 def test_a_handle_follows_the_hand_on_the_large_picture(show):
