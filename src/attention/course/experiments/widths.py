@@ -25,7 +25,7 @@ RUNS = [
     for seed in range(10)
 ]
 MARKS = sorted({0, 300, *torch.logspace(0, 3.4771213, 60, dtype=torch.float64).round().int().tolist(), 1000, 3000})
-SHOWN = [0, 30, 60, 100, 200, 300, 600, 1000, 2000, 3000]  # the steps after which the first draw's w are kept
+SHOWN = [0, 30, 60, 100, 200, 300, 450, 600, 800, 1000, 1250, 1500, 2000, 2500, 3000]  # the first draw's w are kept
 
 
 @torch.no_grad()

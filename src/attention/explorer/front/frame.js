@@ -24,12 +24,13 @@ function build(el, payload, given, save) {
     store.save();
   }
 
-  /** Go on by so many states of the first slider, or of the first control where there is no slider. */
+  /** Go on by so many states of the first slider, or else of the first control, and say whether there is one more. */
   function step(by) {
     const i = Math.max(0, store.controls.findIndex(({ kind }) => kind === "range"));
     const { name, states } = store.controls[i];
     const next = states[store.at[i] + by];
     if (next !== undefined) act({ [name]: next });
+    return next !== undefined;
   }
 
   /** Keep the state that a question starts from in sight, or none. @param {Object<string, any> | null} state */

@@ -85,9 +85,9 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
     after.append(again);
   }
 
-  /** Give question and verdict at least these heights. @param {(part: HTMLElement) => string} heightOf */
+  /** Give question, verdict and panel at least these heights. @param {(part: HTMLElement) => string} heightOf */
   function reserve(heightOf) {
-    [element, after].forEach((part) => setStyle(part, "min-height", heightOf(part)));
+    [element, after, asked().element].forEach((part) => setStyle(part, "min-height", heightOf(part)));
   }
 
   /** @param {any} given the guess, or null where the reader has none */

@@ -19,7 +19,7 @@ const SENTENCE = /^\P{Ll}(\S+\s+){3}.*[.?!]$/su; // in bold, it has four words, 
 /**
  * A `part` of the page is shown as `el`, itself if it is a figure. `size` is how much larger than on the page, 0 while
  * it is not shown; `lay` sets panels anew that measure their words; `step` moves its slider; `turn` asks or answers.
- * @typedef {{el: HTMLElement, part: Element, size: number, lay: () => void, step?: (by: number) => void,
+ * @typedef {{el: HTMLElement, part: Element, size: number, lay: () => void, step?: (by: number) => boolean,
  *            turn?: () => void}} Slide
  */
 
@@ -177,7 +177,7 @@ function onKey(event) {
   }
   const isTaken = { p: isTyped, " ": target.matches?.("button, input, select, a") }[key];
   const isControl = /^(Arrow|Home|End)/.test(key) && target.matches?.("input, select, textarea, [contenteditable]");
-  const move = shown.step && !shown.el.dataset.veiled ? shown.step : go;
+  const move = (by) => (shown.step && !shown.el.dataset.veiled && shown.step(by)) || go(by);
   const [before, after] = [() => go(-1), () => go(1)];
   const steps = { ArrowLeft: () => move(-1), ArrowRight: () => move(1), Escape: end, p: shown.turn };
   steps[" "] = event.shiftKey ? before : after;

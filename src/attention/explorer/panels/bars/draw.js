@@ -44,7 +44,7 @@ function bars(read, hand) {
       setText(sides[row], now.labels[row]);
       fill(cell, value, hidden, now.digits);
       bar.toggleAttribute("data-below", drawn < 0);
-      bar.toggleAttribute("data-pinned", compared !== null);
+      bar.toggleAttribute("data-pinned", Boolean(compared?.[row])); // nothing, if it was 0
       setStyle(cell, "--end", part(drawn));
       setStyle(cell, "--pin", compared ? part(compared[row]) : "");
       if (parts.length) stack(bar, row);

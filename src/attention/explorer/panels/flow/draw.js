@@ -212,19 +212,28 @@ function flow(read, hand) {
     const [k, i, j] = find(target);
     const spec = now.stations[k];
     if (j < 0 || spec.step > now.step) return false;
-    const parts = [stations[k].cells[i][j]];
-    spec.sources.forEach(([from, part]) => parts.push(...block(from, part, i, j).flat()));
-    mark("at", parts);
+    const made = spec.sources.map(([from, part]) => block(from, part, i, j).flat());
+    mark("at", [stations[k].cells[i][j], ...made.flat()]);
     figure.classList.add("reading");
     const where = [spec.name, spec.rows[i], spec.columns[j]].filter(Boolean).join(", ");
-    const what = isHidden(k, i, j) ? "masked" : told(now.values[k][i * spec.columns.length + j]);
-    hand.tell(`${where}: `, what, rectOf(parts[0]));
+    const value = now.values[k][i * spec.columns.length + j];
+    caption.replaceChildren(`${where}: `, make("b", {}, isHidden(k, i, j) ? "masked" : sumOf(made, value) + told(value)));
     return true;
+  }
+
+  /** The products whose sum it is, if it is the sum of two sources' products, number by number. */
+  function sumOf(made, value) {
+    const [one, other] = made.map((cells) => cells.map((cell) => Number(cell.dataset.value)));
+    if (made.length !== 2 || one.length !== other.length) return "";
+    const sum = one.reduce((total, number, n) => total + number * other[n], 0);
+    const products = one.map((number, n) => `${told(number)} · ${told(other[n])}`).join(" + ");
+    return Math.abs(sum - value) < 1e-4 ? `${products} = ` : "";
   }
 
   hand.reads(stage, readAt, () => {
     mark("at", []);
     figure.classList.remove("reading");
+    if (now) caption.replaceChildren(...subscripted(now.caption));
   });
   listen(stage, "click", (event) => {
     const [k, i] = find(event.target);
