@@ -158,7 +158,7 @@ class MultiHeadAttention(nn.Module):
         q = self.q_proj(query).view(B, L, H, D).transpose(1, 2)  # (B, H, L, D)
         k = self.k_proj(key).view(B, N, G, D).transpose(1, 2)  # (B, G, N, D)
         v = self.v_proj(value).view(B, N, G, D).transpose(1, 2)  # (B, G, N, D)
-        q, k = self._process(q, k, query_positions, key_positions, kept)
+        q, k = self._process(q, k, query_positions, key_positions, kept, query is key)
         offset = 0  # how many keys stand before the first new one
         if cache is not None:
             k, v = cache.update(k, v)  # (B, G, S, D)
@@ -219,7 +219,7 @@ class MultiHeadAttention(nn.Module):
             found = shapes(query=query, key=key, value=value)
             raise ValueError(f"query, key and value must be (B, length, width) with the same B, found {found}")
 
-    def _process(self, q, k, query_positions, key_positions, kept: int) -> tuple[Tensor, Tensor]:
+    def _process(self, q, k, query_positions, key_positions, kept: int, is_self: bool) -> tuple[Tensor, Tensor]:
         """What ``process_heads`` makes of queries and keys; raise unless their rows are as before."""
         if self.process_heads is None:
             for name, positions in (("query_positions", query_positions), ("key_positions", key_positions)):
@@ -227,7 +227,8 @@ class MultiHeadAttention(nn.Module):
                     raise ValueError(f"{name} are for a layer that was made with process_heads, found one without")
             return q, k
         q_places = _places("query_positions", query_positions, q, kept)
-        k_places = _places("key_positions", key_positions, k, kept)
+        is_same = is_self and key_positions is query_positions  # of one tensor, so that they are turned alike
+        k_places = q_places if is_same else _places("key_positions", key_positions, k, kept)
         _check_order("process_heads", self.process_heads, (q, k), q_places[..., :1], k_places[..., :1])
         new_q, new_k = self.process_heads(q, k, q_places, k_places)
         if new_q.shape[:-1] != q.shape[:-1] or new_k.shape[:-1] != k.shape[:-1]:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from attention.arguments import broadcasts, check_choice, check_count, check_matrix, check_positive, shapes, type_of
+from attention.devices import LACKING
 
 
 def sinusoidal_positions(length: int, dim: int, *, base: float = 10000.0, device=None, dtype=None) -> Tensor:
@@ -74,25 +75,7 @@ def rotate(x: Tensor, positions: Tensor | None = None, *, base: float = 10000.0,
     >>> torch.allclose(rotate(query, later) @ rotate(key, later).mT, scores)
     True
     """
-    check_matrix("x", x)
-    check_positive("base", base)
-    check_choice("layout", layout, ("halves", "interleaved"))
-    if x.size(-1) % 2:
-        raise ValueError(f"x must have an even width, to be turned in pairs, found {shapes(x=x)}")
-    if positions is None:
-        positions = torch.arange(x.size(-2), device=x.device)
-    else:
-        check_positions("positions", positions, x.shape[:-1])
-    angles = _angles(positions, x.size(-1), base)  # (…, L, D / 2)
-    dtype = torch.promote_types(x.dtype, torch.float32)
-    cos, sin = angles.cos().to(dtype), angles.sin().to(dtype)
-    if layout == "halves":
-        a, b = x.chunk(2, dim=-1)  # each (…, L, D / 2)
-        turned = torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
-    else:
-        a, b = x[..., 0::2], x[..., 1::2]
-        turned = torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
-    return turned.to(x.dtype)
+    return _turned(x, positions, base, layout)[0]
 
 
 def rotate_heads(
@@ -116,8 +99,9 @@ def rotate_heads(
     >>> torch.allclose(shifted, layer(tokens, tokens, tokens)[0], atol=1e-5)
     True
     """
-    options = {"base": base, "layout": layout}
-    return rotate(query, query_positions, **options), rotate(key, key_positions, **options)
+    query, turns = _turned(query, query_positions, base, layout)
+    is_same = key_positions is query_positions is not None
+    return query, _turned(key, key_positions, base, layout, turns if is_same else None)[0]
 
 
 def alibi_slopes(num_heads: int, *, device=None, dtype=None) -> Tensor:
@@ -187,8 +171,32 @@ def check_positions(name: str, positions: Tensor, rows: tuple[int, ...]) -> None
         raise ValueError(f"{name} must have shape {wanted}, found {tuple(positions.shape)}")
 
 
+def _turned(x: Tensor, positions: Tensor | None, base: float, layout: str, turns=None) -> tuple[Tensor, tuple]:
+    """:func:`rotate`, and the cosines and sines (…, L, D / 2) that it took; who knows them already may give them."""
+    check_matrix("x", x)
+    check_positive("base", base)
+    check_choice("layout", layout, ("halves", "interleaved"))
+    if x.size(-1) % 2:
+        raise ValueError(f"x must have an even width, to be turned in pairs, found {shapes(x=x)}")
+    if positions is None:
+        positions = torch.arange(x.size(-2), device=x.device)
+    else:
+        check_positions("positions", positions, x.shape[:-1])
+    if turns is None:
+        angles = _angles(positions, x.size(-1), base)  # (…, L, D / 2)
+        turns = angles.cos(), angles.sin()
+    cos, sin = (each.to(torch.promote_types(x.dtype, torch.float32)) for each in turns)
+    if layout == "halves":
+        a, b = x.chunk(2, dim=-1)  # each (…, L, D / 2)
+        turned = torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
+    else:
+        a, b = x[..., 0::2], x[..., 1::2]
+        turned = torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
+    return turned.to(x.dtype), turns
+
+
 def _angles(positions: Tensor, dim: int, base: float) -> Tensor:
     """``position / base^(2i / dim)``, (…, dim / 2): exact enough at any position, so not in a model's own dtype."""
-    dtype = torch.float32 if positions.device.type == "mps" else torch.float64
+    dtype = torch.float32 if torch.float64 in LACKING.get(positions.device.type, ()) else torch.float64
     pairs = torch.arange(0, dim, 2, device=positions.device, dtype=dtype)
     return positions.to(dtype).unsqueeze(-1) * base ** (-pairs / dim)

@@ -38,9 +38,11 @@ def next_probabilities(
     """
     check_floating("logits", logits)
     check_positive("temperature", temperature)
-    dtype = logits.dtype
-    logits, order = logits.to(at_least_float32(logits)).sort(dim=-1, descending=True, stable=True)
-    logits = (logits - logits[..., :1]) / temperature  # the softmax is the same, and the largest can't overflow
+    dtype, logits = logits.dtype, logits.to(at_least_float32(logits))
+    logits = (logits - logits.amax(dim=-1, keepdim=True)) / temperature  # the softmax is the same; none can overflow
+    if top_k is None and top_p is None:
+        return logits.softmax(dim=-1).to(dtype)
+    logits, order = logits.sort(dim=-1, descending=True, stable=True)
     if top_k is not None:
         check_count("top_k", top_k, least=1)
         logits[..., top_k:] = -math.inf
