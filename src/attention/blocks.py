@@ -6,6 +6,7 @@ inside the feed-forward layer, H heads.
 
 import copy
 from collections.abc import Callable
+from functools import partial
 
 from torch import Tensor, nn
 
@@ -226,7 +227,10 @@ def _before_and_after(norm: str, norm_layer: MakeLayer) -> tuple[MakeLayer, Make
 
 
 def own_copy(part: object) -> object:
-    """A copy of a module, as every layer has weights of its own; anything else as it is."""
+    """A copy of a module, also of one in a partial, as every layer has weights of its own; anything else as it is."""
+    if isinstance(part, partial):
+        named = {name: own_copy(each) for name, each in part.keywords.items()}
+        return partial(own_copy(part.func), *map(own_copy, part.args), **named)
     return copy.deepcopy(part) if isinstance(part, nn.Module) else part
 
 
