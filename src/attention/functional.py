@@ -197,7 +197,7 @@ def softmax_attention(
         q, mask, bias = (_heads_as_rows(each, H // G) for each in (q, mask, bias))
     elif G < H:
         k, v = share_keys(q, k, v)
-    attention = plain_attention if need_weights else fused_attention
+    attention = plain_attention if need_weights or dropout == 1 else fused_attention  # some scale by 1 / 0
     heads, weights = attention(q, k, v, mask, bias, dropout=dropout, is_causal=is_causal)
     if G == H:
         return heads, weights
