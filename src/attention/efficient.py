@@ -13,7 +13,7 @@ from torch.autograd.function import once_differentiable
 
 from attention.arguments import check_count, check_flags, check_value, leading, shapes, weights_shape_of
 from attention.functional import at_least_float32, clamped, scaled, without_autocast
-from attention.masks import check_bias, check_mask, with_keys
+from attention.masks import check_bias, check_mask, with_causal, with_keys
 
 
 class Partial(NamedTuple):
@@ -198,8 +198,7 @@ def _scores(query, key, bias, mask, is_causal, rows, keys) -> Tensor:
     if mask is not None:
         scores = scores.masked_fill(~_block(mask, rows, keys), -math.inf)
     if is_causal:
-        hidden = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
-        scores = scores.masked_fill(hidden, -math.inf)
+        scores = scores.masked_fill(~with_causal(None, scores.shape, device=scores.device), -math.inf)
     return scores
 
 

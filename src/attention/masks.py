@@ -29,7 +29,7 @@ def causal_mask(length: int, key_length: int | None = None, *, offset: int = 0, 
     check_count("length", length)
     check_count("key_length", key_length)
     check_count("offset", offset, least=None)
-    return torch.ones(length, key_length, dtype=torch.bool, device=device).tril(offset)
+    return with_causal(None, (length, key_length), offset, device=device)
 
 
 def padding_mask(lengths: Tensor, length: int) -> Tensor:
@@ -113,8 +113,7 @@ def check_bias(attn_bias: Tensor | None, weights_shape: tuple[int, ...]) -> None
 def check_bias_of_heads(attn_bias: Tensor | None, weights_shape: tuple[int, ...]) -> None:
     """Raise unless the bias fits weights (B, H, L, S), and three dimensions of it in one sense only."""
     check_bias(attn_bias, weights_shape)
-    has_three = attn_bias is not None and attn_bias.dim() == 3 and not torch.compiler.is_compiling()
-    if has_three and attn_bias.size(0) == weights_shape[0] == weights_shape[1] > 1:
+    if attn_bias is not None and attn_bias.dim() == 3 and attn_bias.size(0) == weights_shape[0] == weights_shape[1] > 1:
         ways = "pass attn_bias.unsqueeze(1) or attn_bias.unsqueeze(0)"
         raise ValueError(f"attn_bias of shape {tuple(attn_bias.shape)} may be of texts or of heads here: {ways}")
 
@@ -144,7 +143,6 @@ def with_keys(attn_mask: Tensor | None, key_mask: Tensor | None, weights_shape: 
 
 def with_causal(attn_mask: Tensor | None, weights_shape: tuple[int, ...], offset: int = 0, *, device) -> Tensor:
     """The mask, with what comes after a query's own place hidden too."""
-    # Not by causal_mask, which checks its lengths: those that torch.jit traces are no integers.
     causal = torch.ones(weights_shape[-2:], dtype=torch.bool, device=device).tril(offset)
     return causal if attn_mask is None else attn_mask & causal
 
