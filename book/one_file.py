@@ -194,7 +194,7 @@ class Transformer(nn.Module):  # ch. 11: for each token, scores of the next
         for _ in range(length):
             logits = self(unread, caches=caches)[:, -1]  # (B, V)
             unread = logits.argmax(-1, keepdim=True)  # (B, 1)
-            if temperature:
+            if temperature > 1e-6:  # at less the likeliest, as at 0
                 unread = (logits / temperature).softmax(-1).multinomial(1)
             tokens = torch.cat([tokens, unread], 1)
         return tokens

@@ -90,6 +90,14 @@ def test_a_norm_on_queries_and_keys(tokens):
     assert first.grad != second.grad
 
 
+@pytest.mark.parametrize("place", ["func", "args", "keywords"])
+def test_of_a_module_in_a_partial_each_block_has_its_own(place):
+    norm = nn.PReLU()
+    attend = {"func": partial(norm), "args": partial(max, norm), "keywords": partial(max, key=norm)}[place]
+    first, second = (getattr(block.self_attention.attend, place) for block in make(9, attend=attend).blocks)
+    assert first != second
+
+
 def test_a_feed_forward_layer_with_a_gate(tokens):
     class SwiGLU(nn.Module):
         def __init__(self, embed_dim):

@@ -351,6 +351,10 @@ def test_dropout_drops_weights_in_training_alone(need_weights, mask):
     assert 0.4 < dropped.float().mean() < 0.6
     if need_weights:
         assert_equal(weights, torch.ones(2, 3, 101, 1))  # from before dropout
+    ours.dropout = 1.0  # all of them, which a kernel answers with NaN where it scales by 1 / 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(functional, "scaled_dot_product_attention", None)
+        assert not ours(query, key, key, mask, need_weights=need_weights)[0].any()
     heads = ours.eval()(query, key, key, mask, need_weights=need_weights)[0].unflatten(-1, (3, 5))
     assert_close(heads, value.expand_as(heads))
 
@@ -639,7 +643,8 @@ def test_numpy_s_flags_and_counts_are_flags_and_counts():
 def test_three_dimensions_of_a_bias_that_may_be_texts_or_heads_are_refused(need_weights):
     layer, x, bias = MultiHeadAttention(15, 3).double(), torch.randn(3, 5, 15).double(), torch.randn(3, 5, 5).double()
     given = {"query": x, "key": x, "value": x, "need_weights": need_weights}
-    refuses(layer, given | {"attn_bias": bias}, ValueError, "attn_bias.unsqueeze(1) or attn_bias.unsqueeze(0)")
+    for ask in (layer, torch.compile(layer, backend="eager")):
+        refuses(ask, given | {"attn_bias": bias}, ValueError, "attn_bias.unsqueeze(1) or attn_bias.unsqueeze(0)")
     heads, _ = layer(x[:2], x[:2], x[:2], attn_bias=bias, need_weights=need_weights)
     assert_near(layer(**given, attn_bias=bias[None])[0][:2], heads)
     for row in range(3):

@@ -242,16 +242,12 @@ def test_dropout_of_everything_in_training_alone(norm):
         expected = x
         for name, layer in block.named_children():
             expected = layer(expected) if name.startswith("after") else expected
-        for attend in (layer for layer in block.children() if isinstance(layer, MultiHeadAttention)):
-            assert attend.dropout == 1.0
-            attend.dropout = 0.0  # of all weights PyTorch's kernel makes NaN on a GPU
+        assert all(layer.dropout == 1.0 for layer in block.children() if isinstance(layer, MultiHeadAttention))
         assert_close(block(x, *more)[0], expected)
         assert (block.eval()(x, *more)[0] - expected).abs().max() > 1e-3
     model, tokens = small_model(norm=norm, dropout=1.0), ids(B, T)
     assert (model(tokens)[0] - model(tokens)[1]).abs().max() > 1e-3
-    for block in model.blocks:
-        assert block.self_attention.dropout == block.dropout.p == 1.0
-        block.self_attention.dropout = 0.0
+    assert all(block.self_attention.dropout == block.dropout.p == 1.0 for block in model.blocks)
     assert_close(*model.train()(tokens))
 
 
