@@ -85,15 +85,10 @@ def test_pointing_lights_what_a_number_is_made_of(show):
     station(page, "output").locator("tbody td").nth(3 * 3 + 1).hover()
     at = page.locator(".at").evaluate_all("all => all.map((cell) => Number(cell.dataset.value))")
     panel = walk()
-    *terms, total = (
-        page.locator("figcaption").inner_text().removeprefix("output, he, b: ").replace(" = ", " + ").split(" + ")
-    )
-    products = [float(one) * float(other) for one, other in (term.split(" · ") for term in terms)]
-    assert (
-        float(total)
-        == pytest.approx(sum(products), abs=0.01)
-        == pytest.approx(panel.numbers["6_values"][3, 1], abs=0.01)
-    )
+    said = page.locator("figcaption").inner_text().removeprefix("output, he, b: ")
+    products, total = said.split(" = ")
+    summed = sum(float(one) * float(other) for one, other in (each.split(" · ") for each in products.split(" + ")))
+    assert float(total) == pytest.approx(panel.numbers["6_values"][3, 1], abs=0.01) == pytest.approx(summed, abs=0.01)
     made = [panel.numbers["3_values"][:, 1], panel.numbers["5_values"][3], panel.numbers["6_values"][3, 1:2]]
     np.testing.assert_allclose(at, np.concatenate(made), rtol=1e-6)
 
