@@ -65,7 +65,8 @@ function makeSheet(part) {
   const printed = part.matches(PRINTED) ? [] : (part.closest(".cell")?.querySelectorAll(PRINTED) ?? []);
   const isWhole = part.matches("table, ul, ol, pre, img");
   const whole = isWhole ? [copy, ...[...printed].map((words) => words.cloneNode(true))] : copy.childNodes;
-  const el = make("div", { class: "attention-explorer sheet" }, kicker, make("div", { class: part.tagName }, ...whole));
+  const box = make("div", { class: `${part.tagName} highlight` }, ...whole); // code is coloured as on the page
+  const el = make("div", { class: "attention-explorer sheet" }, kicker, box);
   return { el, part, size: 0, lay() {} };
 }
 
