@@ -181,9 +181,9 @@ function onKey(event) {
   const move = (by) => (shown.step && !shown.el.dataset.veiled && shown.step(by)) || go(by);
   const [before, after] = [() => go(-1), () => go(1)];
   const steps = { ArrowLeft: () => move(-1), ArrowRight: () => move(1), Escape: end, p: shown.turn };
-  steps[" "] = event.shiftKey ? before : after;
-  Object.assign(steps, { Home: () => go(-Infinity), End: () => go(Infinity) });
-  const act = { ...steps, PageUp: before, ArrowUp: before, PageDown: after, ArrowDown: after }[key];
+  const sheets = { PageUp: before, ArrowUp: before, PageDown: after, ArrowDown: after };
+  const ends = { Home: () => go(-Infinity), End: () => go(Infinity) };
+  const act = { ...steps, ...sheets, ...ends, " ": event.shiftKey ? before : after }[key];
   if (!act || isTaken || isControl) return;
   event.preventDefault();
   event.stopImmediatePropagation();

@@ -4,11 +4,11 @@
 
 /**
  * @param {Element} grip what is taken @param {Element} figure which is dragged then @param {any} hand the explorer's
- * @param {{controls: string[], state: () => number[], place: (state: number[]) => number[], start: () => void,
- *          rail?: Element}} how  the controls that it moves, one by one; the present state; where the grip lies in a
- *   state, in pixels of the window; what is done first; a longer thing to take
+ * @param {{controls: string[], state: () => number[], place: (state: number[]) => number[], rail?: Element}} how  the
+ *   controls that it moves, one by one; the present state; where the grip lies in a state, in pixels of the window; a
+ *   longer thing to take
  */
-function grab(grip, figure, hand, { controls, state, place, start, rail }) {
+function grab(grip, figure, hand, { controls, state, place, rail }) {
   let held = null; // the places on its ways, and how far from the grip's middle the finger took it
 
   grip.classList.add("grip");
@@ -18,8 +18,7 @@ function grab(grip, figure, hand, { controls, state, place, start, rail }) {
     grip.setPointerCapture(event.pointerId);
     const [x, y] = place(state());
     held = { nearest: makeNearest(controls.map(hand.axis), state(), place), dx: x - event.clientX, dy: y - event.clientY };
-    start();
-    hand.hideReadout(); // beside a grip it would lie on what changes, and the controls have the numbers
+    hand.hideReadout(); // it would lie on what changes, which is seen against all else
     setClass(figure, "dragging", true);
     move(event);
   };

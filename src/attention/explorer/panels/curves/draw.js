@@ -272,7 +272,6 @@ function curves(read, hand) {
       controls,
       state: () => now.state,
       place: (state) => inWindow(svg).to(...spotOf(name, read.whole(state))),
-      start: leave,
       rail: rails[i],
     }),
   );

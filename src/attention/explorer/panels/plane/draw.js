@@ -179,7 +179,6 @@ function plane(read, hand) {
         if (isArea(handle) && !(state[second] >= 0 && state[second] < count)) return [NaN, NaN];
         return inWindow(svg).to(...spotOf(name, read.whole(state)));
       },
-      start: () => mark(null), // what is dragged is seen against all else
     });
   });
 
