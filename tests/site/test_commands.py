@@ -1,9 +1,11 @@
 """What the Makefile does with the machine that it finds: its Python, its GPU, the book's address."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -62,6 +64,15 @@ def test_without_a_gpu_pytorch_is_got_as_it_is_built_for_cpus(folder, has_gpu):
     installed = [line.partition("--no-compile ")[2].split() for line in (folder / "log").read_text().splitlines()]
     assert installed.pop() == ["-r", "requirements.txt"]
     assert [command[-1] for command in installed] == ([] if has_gpu else ["torch==2.0"])
+
+
+def test_the_book_is_built_with_what_its_own_lock_names():
+    lock = re.findall(r"^[\w-]+", (ROOT / "requirements-book.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    named = {module: [name.lower().replace("_", "-") for name in of] for module, of in packages_distributions().items()}
+    missing = [module for module, names in named.items() if set(lock).isdisjoint(names)]
+    extensions = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["sphinx"]["config"]["extensions"]
+    code = f"import sys; sys.modules |= dict.fromkeys({missing}); import {', '.join(extensions)}"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
 def test_the_address_is_changed_everywhere_and_back(tmp_path):

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from tools.notebooks.execute import SVG_METADATA
+
 SHARE = 0.002  # of a panel's scale
 POINTS = 0.5
 SHADE = 4  # of 255 each of red, green and blue: a step of 256 from white to violet, of which 0.02 are five
@@ -22,7 +24,6 @@ SHADE = 4  # of 255 each of red, green and blue: a step of 256 from white to vio
 NUMBER = re.compile(r"(?<![\w.])([-−]?\d+(?:\.\d*)?(?:e[+\-−]?\d+)?)(?!\w)")
 EXPLORER = re.compile(r'<script type="application/json">(.*?)</script>(.*?)</attention-explorer>', re.DOTALL)
 DRAWN = re.compile(r'( (?:d|points|[xy][12]?)="[^"]*"|(?:translate|rotate)\([^)]*\)|#[0-9a-f]{6}\b|>[^<]*<)')
-SVG_METADATA = re.compile(r" *<metadata>.*?</metadata>\n", re.DOTALL)  # a date, a version
 HASHED = re.compile(r"\b[mpCh][0-9a-f]{10}\b")  # as matplotlib names markers, clips, collections and hatches
 
 

@@ -4,6 +4,7 @@ Usage: ``python -m tools.notebooks.execute [NOTEBOOK …]``.
 """
 
 import os
+import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,8 +14,6 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 from nbformat.validator import normalize
-
-from tools.notebooks.compare import SVG_METADATA
 
 BOOK = Path(__file__).parents[2] / "book"
 CHAPTERS = sorted(BOOK.glob("[0-9]*.ipynb"))
@@ -26,6 +25,7 @@ METADATA = {
 CELL_METADATA = ("mystnb", "tags")
 FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}  # as Colab and JupyterLab say it
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+SVG_METADATA = re.compile(r" *<metadata>.*?</metadata>\n", re.DOTALL)  # a date, a version
 
 
 def normalise(notebook: NotebookNode) -> NotebookNode:
