@@ -15,10 +15,10 @@ from attention.course.experiments import agreement
 pytestmark = pytest.mark.usefixtures("on_the_cpu")
 CHAPTER = Path(__file__).parents[2] / "book" / "11-transformer.ipynb"
 NAMES = {
-    "q": "self_attention.q_proj",
-    "k": "self_attention.k_proj",
-    "v": "self_attention.v_proj",
-    "o": "self_attention.out_proj",
+    "attention.q": "self_attention.q_proj",
+    "attention.k": "self_attention.k_proj",
+    "attention.v": "self_attention.v_proj",
+    "attention.o": "self_attention.out_proj",
 }
 NAMES |= {"up": "feed_forward.up", "down": "feed_forward.down"}
 NAMES |= {"norm_1": "before_self_attention", "norm_2": "before_feed_forward"}
@@ -48,15 +48,15 @@ def test_each_model_learns_and_sees_no_later_word(without):
 def test_the_chapter_s_model_is_the_one_that_the_stored_runs_train():
     cells = [cell.source for cell in nbformat.read(CHAPTER, as_version=4).cells if cell.cell_type == "code"]
     names = {"nn": nn, "F": F, "torch": torch}
-    for beginning in ("class Block(", "class Transformer("):
+    for beginning in ("class Norm(", "class Attention(", "class Block(", "class Transformer("):
         (source,) = (cell for cell in cells if cell.startswith(beginning))
         exec(source, names)
-    ours = names["Transformer"](V=11, E=12, longest=9, blocks=[names["Block"](E=12, H=3) for _ in range(2)])
+    ours = names["Transformer"](V=11, E=12, H=3, longest=9, depth=2)
     theirs = Transformer(11, 12, 3, 2, 9, tied=False)
     for name, part in WHOLE.items():
         getattr(theirs, part).load_state_dict(getattr(ours, name).state_dict())
     for block, other in zip(ours.blocks, theirs.blocks, strict=True):
         for name, part in NAMES.items():
-            other.get_submodule(part).load_state_dict(getattr(block, name).state_dict())
+            other.get_submodule(part).load_state_dict(block.get_submodule(name).state_dict())
     ids = torch.randint(11, (2, 9))
     torch.testing.assert_close(ours(ids), theirs(ids))
