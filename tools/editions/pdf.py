@@ -43,6 +43,7 @@ PRINTED_STATES = """addEventListener('readystatechange', () => {
 }, {once: true, capture: true})"""
 ANSWERS_AND_LINKS = """([name, site]) => {
     const article = document.querySelector('.bd-article');
+    for (const fold of article.querySelectorAll('details:not(.tag_hide-input *)')) fold.open = true;
     for (const drawn of article.querySelectorAll('.tag_hide-cell:not(.tag_solution) details.hide')) drawn.remove();
     const isAnswer = (part) => part.matches('div') || /^\\s*(Answer|A model answer|A solution)/.test(part.textContent);
     const answers = [...article.querySelectorAll('div.tag_solution, details:not([class])')].filter(isAnswer);

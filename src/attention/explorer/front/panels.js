@@ -121,12 +121,11 @@ function shareLegend(members) {
 
 /**
  * The panels in rows that flow: each asks for a width, and takes its share of what is left. A group of small ones is
- * one cell; bars that follow a picture stand in one column beside it, and what follows them.
+ * one cell; bars that follow a picture stand in one column beside it.
  * @param {PanelData[]} data @param {any[]} panels @returns {HTMLElement[]}
  */
 function arranged(data, panels) {
-  const isPicture = panels[0].tall && panels[1]?.slim;
-  const keys = panels.map((_, i) => data[i].group ?? (isPicture && i ? "beside" : `alone ${i}`));
+  const keys = panels.map((panel, i) => data[i].group ?? (panels[0].tall && panel.slim ? "beside" : `alone ${i}`));
   return [...new Set(keys)].map((key) => {
     const members = panels.filter((_, i) => keys[i] === key);
     const [first] = members;
