@@ -22,6 +22,7 @@ from attention import (
     rotate,
     rotate_heads,
 )
+from refusals import refuses
 
 make = partial(Transformer, 11, 16, 4, 2, embed_std=0.5)
 
@@ -90,12 +91,10 @@ def test_a_norm_on_queries_and_keys(tokens):
     assert first.grad != second.grad
 
 
-@pytest.mark.parametrize("place", ["func", "args", "keywords"])
-def test_of_a_module_in_a_partial_each_block_has_its_own(place):
-    norm = nn.PReLU()
-    attend = {"func": partial(norm), "args": partial(max, norm), "keywords": partial(max, key=norm)}[place]
-    first, second = (getattr(block.self_attention.attend, place) for block in make(9, attend=attend).blocks)
-    assert first != second
+@pytest.mark.parametrize("hidden", [partial(nn.PReLU()), partial(max, nn.PReLU()), partial(max, key=nn.PReLU())])
+def test_a_module_in_a_partial_is_refused_as_nothing_would_train_it(hidden):
+    for layer, name in ((partial(make, 9), "attend"), (partial(FeedForward, 6), "activation")):
+        refuses(layer, {name: hidden}, TypeError, f"{name} must be a module whose forward does it")
 
 
 def test_a_feed_forward_layer_with_a_gate(tokens):
@@ -174,8 +173,8 @@ def test_rows_and_heads_exchanged_are_found(length, heads):
         with pytest.raises(ValueError, match=f"^{name} must"):
             MultiHeadAttention(16, heads, **{name: wrong})(x, x, x)
     for weights in (lambda q, k: q[..., :1], lambda q, k: (q @ k.mT).transpose(1, 2)):
-        layer = MultiHeadAttention(16, heads, attend=lambda q, k, v, *_, of=weights: (v, of(q, k)))
         with pytest.raises(ValueError, match=r"^attend must"):
+            layer = MultiHeadAttention(16, heads, attend=lambda q, k, v, *_, of=weights: (v, of(q, k)))
             layer(x, x, x, need_weights=True)
     with pytest.raises(ZeroDivisionError):
         MultiHeadAttention(16, heads, attend=lambda *given: 1 / 0)(x, x, x)
