@@ -172,10 +172,9 @@ def test_rows_and_heads_exchanged_are_found(length, heads):
     for name, wrong in (("process_heads", turned), ("attend", answered)):
         with pytest.raises(ValueError, match=f"^{name} must"):
             MultiHeadAttention(16, heads, **{name: wrong})(x, x, x)
-    for weights in (lambda q, k: q[..., :1], lambda q, k: (q @ k.mT).transpose(1, 2)):
+    for wrong in (lambda q, k: q[..., :1], lambda q, k: (q @ k.mT).transpose(1, 2)):
         with pytest.raises(ValueError, match=r"^attend must"):
-            layer = MultiHeadAttention(16, heads, attend=lambda q, k, v, *_, of=weights: (v, of(q, k)))
-            layer(x, x, x, need_weights=True)
+            MultiHeadAttention(16, heads, attend=lambda q, k, v, *_, w=wrong: (v, w(q, k)))(x, x, x, need_weights=True)
     with pytest.raises(ZeroDivisionError):
         MultiHeadAttention(16, heads, attend=lambda *given: 1 / 0)(x, x, x)
     model = make(positions=None, attend=lambda query, key, value, mask, bias: (value, None))
