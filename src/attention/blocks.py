@@ -34,9 +34,8 @@ class FeedForward(nn.Module):
         self, embed_dim: int, hidden_dim: int | None = None, activation: Callable[[Tensor], Tensor] = nn.functional.gelu
     ) -> None:
         super().__init__()
-        check_counts(least=1, embed_dim=embed_dim)
         hidden_dim = 4 * embed_dim if hidden_dim is None else hidden_dim
-        check_counts(least=1, hidden_dim=hidden_dim)
+        check_counts(least=1, embed_dim=embed_dim, hidden_dim=hidden_dim)
         check_function("activation", activation)
         self.up = nn.Linear(embed_dim, hidden_dim)
         self.down = nn.Linear(hidden_dim, embed_dim)
@@ -170,9 +169,8 @@ class DecoderBlock(Block):
         **options,
     ) -> None:
         super().__init__(embed_dim, num_heads, norm, norm_layer=norm_layer, dropout=dropout, **options)
-        of_self_alone = ("feed_forward", "process_heads")
-        options = {name: own_copy(option) for name, option in options.items() if name not in of_self_alone}
-        self.cross_attention = MultiHeadAttention(embed_dim, num_heads, dropout, **options)
+        own = {name: own_copy(each) for name, each in options.items() if name not in ("feed_forward", "process_heads")}
+        self.cross_attention = MultiHeadAttention(embed_dim, num_heads, dropout, **own)
         before, after = _before_and_after(norm, norm_layer)
         self.before_cross_attention, self.after_cross_attention = before(embed_dim), after(embed_dim)
 

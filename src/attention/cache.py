@@ -14,8 +14,9 @@ class KeyValueCache:
 
     A token's key and value do not change when more tokens follow, so that a new query needs only to be compared with
     the kept ones: ``layer(new, new, new, is_causal=True, cache=cache)``. Its length is the number of tokens kept. For
-    another text make another; to continue one text in several ways, ``copy.copy`` it; to take tokens back,
-    :meth:`truncate` it. A cache of your own has ``__len__`` and :meth:`update`, which may forget the first keys.
+    another text make another; to continue one text in several ways, ``copy.copy`` it; to take tokens back, as after an
+    error in a layer alone, :meth:`truncate` it. A cache of your own has ``__len__`` and :meth:`update`, which may
+    forget the first keys.
 
     >>> cache = KeyValueCache()
     >>> for _ in range(3):

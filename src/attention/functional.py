@@ -127,8 +127,7 @@ def weights_of(
         scores = scaled(query.to(dtype), scale) @ key.to(dtype).mT  # (…, L, S)
     if is_causal and mask is None and bias is None:
         _hide_the_future(scores)
-        return scores.softmax(-1).to(query.dtype)
-    if is_causal:
+    elif is_causal:
         mask = with_causal(mask, scores.shape, device=query.device)
     if bias is not None:
         scores = scores + clamped(bias, dtype)

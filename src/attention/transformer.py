@@ -73,10 +73,9 @@ class Transformer(nn.Module):
         **attention_options,
     ) -> None:
         super().__init__()
-        limits = {"max_length": max_length, "window": window}
-        limits = {name: limit for name, limit in limits.items() if limit is not None}
-        counts = {"vocab_size": vocab_size, "embed_dim": embed_dim, "num_heads": num_heads, "num_layers": num_layers}
-        check_counts(least=1, **counts, **limits)
+        check_counts(least=1, vocab_size=vocab_size, embed_dim=embed_dim, num_heads=num_heads, num_layers=num_layers)
+        limits = ("max_length", max_length), ("window", window)
+        check_counts(least=1, **{name: limit for name, limit in limits if limit is not None})
         check_choice("positions", positions, ("learned", "rotary", "alibi", None))
         if positions == "learned" and max_length is None:
             raise ValueError("max_length must be given for learned positions, found None")
@@ -266,8 +265,7 @@ class Transformer(nn.Module):
     ) -> tuple[Tensor, list[Tensor]]:
         """What the last block returns, (B, L, E), and the weights of each block, (B, H, L, S)."""
         kept = 0 if caches is None else len(caches[0])
-        (B, L), H = tokens.shape, self.blocks[0].self_attention.num_heads
-        S = kept + L
+        (B, L), H, S = tokens.shape, self.blocks[0].self_attention.num_heads, kept + tokens.size(1)
         masks = self._masks(attn_masks, (B, H, L, S), tokens.device)
         x = self._embed(tokens, positions, kept)  # (B, L, E)
         bias = None
