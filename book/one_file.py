@@ -1,8 +1,7 @@
 """The whole course in one file: attention, from a dictionary to a Transformer.
 
-B batch, H heads, G heads of keys and values, L queries, N new keys, S all keys,
-E width, D of a head, V ids. Masks are boolean, True = may attend: (L, S), (B, 1
-or L, S) for texts, in layers (B, H, L, S) for heads. ch.: where it is explained
+B batch, H heads, G heads of keys, L queries, N new keys, S all keys, E width, D
+of a head, V ids. Masks: True = may attend, (L, S) or of texts (B, 1 or L, S).
 """
 
 import torch
@@ -10,7 +9,7 @@ from torch import nn
 from torch.nn import functional as F
 
 
-def softmax(scores, mask=None):  # ch. 4, 5: scores become shares of one
+def softmax(scores, mask=None):  # ch. 4, 5: exp(scores) / exp(scores).sum(-1)
     wide = scores.to(torch.promote_types(scores.dtype, torch.float32))
     if mask is not None:
         wide = wide.masked_fill(~mask, -torch.inf)  # hidden: exp(-inf) is 0
@@ -185,7 +184,7 @@ class Transformer(nn.Module):  # ch. 11: for each token, scores of the next
         if not self.rotary:
             x = x + self.position_embedding.weight[start:stop]  # (B, L, E)
         for block, cache in zip(self.blocks, caches, strict=True):
-            x = block(x, mask, True, cache)  # (B, L, E)
+            x = block(x, mask, is_causal=True, cache=cache)  # (B, L, E)
         return self.output(self.final_norm(x))  # (B, L, V)
 
     @torch.no_grad()
@@ -193,9 +192,10 @@ class Transformer(nn.Module):  # ch. 11: for each token, scores of the next
         caches, unread = [Cache(self.max_length) for _ in self.blocks], tokens
         for _ in range(length):
             logits = self(unread, caches=caches)[:, -1]  # (B, V)
-            unread = logits.argmax(-1, keepdim=True)  # (B, 1)
-            if temperature > 1e-6:  # at less the likeliest, as at 0
+            if temperature > 1e-6:
                 unread = (logits / temperature).softmax(-1).multinomial(1)
+            else:  # the likeliest
+                unread = logits.argmax(-1, keepdim=True)  # (B, 1)
             tokens = torch.cat([tokens, unread], 1)
         return tokens
 
@@ -205,7 +205,7 @@ if __name__ == "__main__":  # ch. 12: it learns to copy loops of symbols
     torch.set_default_device("cuda" if torch.cuda.is_available() else "cpu")
     model = Transformer(32, 64, num_heads=2, num_layers=2, max_length=32)
     optimizer = torch.optim.Adam(model.parameters(), 0.003, betas=(0.9, 0.99))
-    for _ in range(300):
+    for step in range(301):
         period = torch.randint(8, 17, (32, 1))  # (B, 1)
         symbols = torch.rand(32, 32).argsort(-1)  # (B, V), each row in an order
         tokens = symbols.gather(1, torch.arange(33) % period)  # (B, L + 1)
@@ -214,7 +214,7 @@ if __name__ == "__main__":  # ch. 12: it learns to copy loops of symbols
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    right = (logits.argmax(-1) == targets)[torch.arange(32) >= period]
-    print(f"copied places that are right: {right.float().mean():.2f}")
-    twice = torch.tensor([[3, 1, 4, 15, 9, 2, 6, 5] * 2])
-    print(model.generate(twice, 16).tolist())
+        if step % 50 == 0:  # symbols repeat from the second period on
+            right = (logits.argmax(-1) == targets)[torch.arange(32) >= period]
+            print(f"{step}: loss {loss:.2f}, right {right.float().mean():.2f}")
+    print(model.generate(torch.tensor([[3, 1, 4, 15, 9, 2, 6, 5] * 2]), 16))

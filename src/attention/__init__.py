@@ -1,15 +1,19 @@
-"""Attention, from a dictionary to the Transformer: the package behind the Soft Lookup course."""
+"""Attention, from a dictionary to the Transformer: the package behind the Soft Lookup course.
+
+To read it, begin with functional, the formulas, and masks; then modules, a layer from its forward down to the formulas;
+cache, positions, blocks, transformer and sampling. Beside them stand regression, contexts with seq2seq, and efficient.
+"""
 
 from importlib import import_module
 
 from attention.blocks import Block, DecoderBlock, FeedForward
 from attention.cache import KeyValueCache
-from attention.contexts import DotProductAttention, LastState
+from attention.contexts import AdditiveAttention, DotProductAttention, LastState
 from attention.devices import default_device
 from attention.efficient import linear_attention, streaming_attention
 from attention.functional import attention_weights, masked_softmax, scaled_dot_product_attention
 from attention.masks import causal_mask, padding_mask, window_mask
-from attention.modules import AdditiveAttention, MultiHeadAttention
+from attention.modules import MultiHeadAttention
 from attention.positions import alibi_bias, alibi_slopes, rotate, rotate_heads, sinusoidal_positions
 from attention.regression import NadarayaWatson, nadaraya_watson
 from attention.sampling import next_probabilities
@@ -57,14 +61,8 @@ __all__ = [
     "window_mask",
 ]
 
-IN_COURSE = {
-    "Vocabulary": "data",
-    "draw_dates": "data",
-    "draw_dictionary": "data",
-    "ways_to_write": "data",
-    "exact_matches": "training",
-    "train": "training",
-}
+IN_COURSE = dict.fromkeys(("Vocabulary", "draw_dates", "draw_dictionary", "ways_to_write"), "data")
+IN_COURSE |= dict.fromkeys(("exact_matches", "train"), "training")
 
 
 def __getattr__(name: str) -> object:

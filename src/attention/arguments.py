@@ -12,11 +12,12 @@ from torch import Tensor
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
-def check_count(name: str, count, least: int | None = 0) -> None:
-    if not isinstance(count, Integral | torch.SymInt) or isinstance(count, bool):
-        raise TypeError(f"{name} must be an integer, found {count!r}")
-    if least is not None and count < least:
-        raise ValueError(f"{name} must be at least {least}, found {count}")
+def check_counts(least: int | None = 0, **counts: int) -> None:
+    for name, count in counts.items():
+        if not isinstance(count, Integral | torch.SymInt) or isinstance(count, bool):
+            raise TypeError(f"{name} must be an integer, found {count!r}")
+        if least is not None and count < least:
+            raise ValueError(f"{name} must be at least {least}, found {count}")
 
 
 def check_probability(name: str, probability: float) -> None:
@@ -44,7 +45,7 @@ def check_choice(name: str, found: object, choices: tuple) -> None:
 
 def check_flags(**flags: bool) -> None:
     for name, flag in flags.items():
-        if type(flag).__name__ not in ("bool", "bool_"):  # Python's, NumPy's
+        if not isinstance(flag, bool) and str(getattr(flag, "dtype", None)) != "bool":  # NumPy's
             raise TypeError(f"{name} must be True or False, found {flag!r}")
 
 

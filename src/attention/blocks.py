@@ -6,12 +6,11 @@ inside the feed-forward layer, H heads.
 
 import copy
 from collections.abc import Callable
-from functools import partial
 
 from torch import Tensor, nn
 
-from attention.arguments import check_choice, check_count
-from attention.modules import MultiHeadAttention
+from attention.arguments import check_choice, check_counts
+from attention.modules import MultiHeadAttention, check_function
 
 MakeLayer = Callable[[int], nn.Module]
 
@@ -35,9 +34,9 @@ class FeedForward(nn.Module):
         self, embed_dim: int, hidden_dim: int | None = None, activation: Callable[[Tensor], Tensor] = nn.functional.gelu
     ) -> None:
         super().__init__()
-        check_count("embed_dim", embed_dim, least=1)
         hidden_dim = 4 * embed_dim if hidden_dim is None else hidden_dim
-        check_count("hidden_dim", hidden_dim, least=1)
+        check_counts(least=1, embed_dim=embed_dim, hidden_dim=hidden_dim)
+        check_function("activation", activation)
         self.up = nn.Linear(embed_dim, hidden_dim)
         self.down = nn.Linear(hidden_dim, embed_dim)
         self.activation = own_copy(activation)
@@ -63,8 +62,8 @@ class Block(nn.Module):
             alone.
         norm_layer: makes a norm from a width: ``nn.LayerNorm``, ``nn.RMSNorm``; ``nn.Identity`` takes the norms away.
         dropout: probability of dropping a number in training.
-        **attention_options: ``bias``, ``num_key_value_heads``, ``process_heads`` and ``attend`` of the attention, as in
-            :class:`attention.MultiHeadAttention`.
+        **attention_options: ``bias``, ``num_key_value_heads``, ``head_dim``, ``process_heads`` and ``attend`` of the
+            attention, as in :class:`attention.MultiHeadAttention`.
 
     Raises:
         TypeError, ValueError: as :class:`attention.MultiHeadAttention`; also if what makes a layer is not a function,
@@ -142,11 +141,10 @@ class DecoderBlock(Block):
         embed_dim: width E, of the memory too.
         num_heads: number of heads H, of both attentions.
         norm: ``"pre"`` or ``"post"``; the memory is not normalised here.
-        feed_forward: makes the feed-forward layer from a width, as in :class:`Block`.
         norm_layer: makes a norm from a width.
         dropout: probability of dropping a number in training.
-        **attention_options: as in :class:`Block`, of both attentions, but ``process_heads`` of the first alone: the
-            memory has positions of its own.
+        **options: ``feed_forward`` and the attention's, as in :class:`Block`; the latter are of both attentions, but
+            ``process_heads`` of the first alone: the memory has positions of its own.
 
     Raises:
         TypeError, ValueError: as :class:`Block`.
@@ -166,15 +164,13 @@ class DecoderBlock(Block):
         num_heads: int,
         norm: str = "pre",
         *,
-        feed_forward: MakeLayer | None = FeedForward,
         norm_layer: MakeLayer = nn.LayerNorm,
         dropout: float = 0.0,
-        **attention_options,
+        **options,
     ) -> None:
-        layers = {"feed_forward": feed_forward, "norm_layer": norm_layer, "dropout": dropout}
-        super().__init__(embed_dim, num_heads, norm, **layers, **attention_options)
-        options = {name: own_copy(option) for name, option in attention_options.items() if name != "process_heads"}
-        self.cross_attention = MultiHeadAttention(embed_dim, num_heads, dropout, **options)
+        super().__init__(embed_dim, num_heads, norm, norm_layer=norm_layer, dropout=dropout, **options)
+        own = {name: own_copy(each) for name, each in options.items() if name not in ("feed_forward", "process_heads")}
+        self.cross_attention = MultiHeadAttention(embed_dim, num_heads, dropout, **own)
         before, after = _before_and_after(norm, norm_layer)
         self.before_cross_attention, self.after_cross_attention = before(embed_dim), after(embed_dim)
 
@@ -226,16 +222,12 @@ def _before_and_after(norm: str, norm_layer: MakeLayer) -> tuple[MakeLayer, Make
     return (norm_layer, nn.Identity) if norm == "pre" else (nn.Identity, norm_layer)
 
 
-def own_copy(part: object) -> object:
-    """A copy of a module, also of one in a partial, as every layer has weights of its own; anything else as it is."""
-    if isinstance(part, partial):
-        named = {name: own_copy(each) for name, each in part.keywords.items()}
-        return partial(own_copy(part.func), *map(own_copy, part.args), **named)
-    return copy.deepcopy(part) if isinstance(part, nn.Module) else part
+def own_copy(option: object) -> object:
+    """A copy of a module, as every layer has weights of its own; anything else as it is."""
+    return copy.deepcopy(option) if isinstance(option, nn.Module) else option
 
 
 def check_factory(name: str, factory: MakeLayer, example: str) -> None:
     """Raise unless this can be asked for a layer of some width; a layer that is made already has weights to share."""
     if isinstance(factory, nn.Module) or not callable(factory):
-        found = type(factory).__name__ if isinstance(factory, nn.Module) else repr(factory)
-        raise TypeError(f"{name} must be a function that makes a layer from a width, as {example}, found {found}")
+        raise TypeError(f"{name} must be a function that makes a layer from a width, as {example}, found {factory!r}")

@@ -4,9 +4,9 @@ Dimensions: B batch, G heads of the keys and values, N new tokens, S tokens so f
 """
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from attention.arguments import check_count, shapes
+from attention.arguments import check_counts, shapes
 
 
 class KeyValueCache:
@@ -14,8 +14,9 @@ class KeyValueCache:
 
     A token's key and value do not change when more tokens follow, so that a new query needs only to be compared with
     the kept ones: ``layer(new, new, new, is_causal=True, cache=cache)``. Its length is the number of tokens kept. For
-    another text make another; to continue one text in several ways, ``copy.copy`` it; to take tokens back,
-    :meth:`truncate` it. A cache of your own has ``__len__`` and :meth:`update`, which may forget the first keys.
+    another text make another; to continue one text in several ways, ``copy.copy`` it; to take tokens back, as after an
+    error in a layer alone, :meth:`truncate` it. A cache of your own has ``__len__`` and :meth:`update`, which may
+    forget the first keys.
 
     >>> cache = KeyValueCache()
     >>> for _ in range(3):
@@ -41,7 +42,7 @@ class KeyValueCache:
 
     def truncate(self, length: int) -> None:
         """Keep the first ``length`` tokens alone, as if no others had been read: a draft's that were refused, say."""
-        check_count("length", length)
+        check_counts(length=length)
         if length > len(self):
             raise ValueError(f"length must be at most that of the cache, {len(self)}, found {length}")
         self._length = length
@@ -70,29 +71,23 @@ class KeyValueCache:
             self._kept, self._layout = (key[..., :0, :], value[..., :0, :]), layout
         start, stop = self._length, self._length + key.size(-2)
         if layout != self._layout:
-            kept_key, kept_value = (each[..., :start, :] for each in self._kept)
-            found = f"kept {_described(key=kept_key, value=kept_value)}, new {_described(key=key, value=value)}"
+            kept = (each[..., :start, :] for each in self._kept)
+            found = f"kept {_described(*kept)}, new {_described(key, value)}"
             raise ValueError(f"a cache is for one text, or one batch: make another for this one, found {found}")
         self._length = stop
         if torch.is_grad_enabled():  # what a backward pass may need is never written to
             pairs = zip(self._kept, (key, value), strict=True)
             self._kept = tuple(torch.cat([kept[..., :start, :], new], dim=-2) for kept, new in pairs)
             return self._kept
-        kept_key, kept_value = self._kept
-        can_write = torch.compiler.is_compiling() or torch.is_inference_mode_enabled() or not kept_key.is_inference()
-        if not can_write or stop > kept_key.size(-2):
-            kept_key, kept_value = self._kept = tuple(_with_room(each, start, 2 * stop) for each in self._kept)
-        kept_key.narrow(-2, start, stop - start).copy_(key)
-        kept_value.narrow(-2, start, stop - start).copy_(value)
-        return kept_key.narrow(-2, 0, stop), kept_value.narrow(-2, 0, stop)
+        first = self._kept[0]
+        can_write = torch.compiler.is_compiling() or torch.is_inference_mode_enabled() or not first.is_inference()
+        if not can_write or stop > first.size(-2):
+            room = 0, 0, 0, 2 * stop - start  # for as many rows again, so that each is copied about once
+            self._kept = tuple(nn.functional.pad(kept[..., :start, :], room) for kept in self._kept)
+        for kept, new in zip(self._kept, (key, value), strict=True):
+            kept.narrow(-2, start, stop - start).copy_(new)
+        return tuple(kept.narrow(-2, 0, stop) for kept in self._kept)
 
 
-def _with_room(kept: Tensor, length: int, room: int) -> Tensor:
-    """The rows in a tensor with room for as many again, so that each is copied about once."""
-    larger = kept.new_empty(*kept.shape[:-2], room, kept.size(-1))
-    larger[..., :length, :] = kept[..., :length, :]
-    return larger
-
-
-def _described(**tensors: Tensor) -> str:
-    return ", ".join(f"{name} {tuple(each.shape)} of {each.dtype} on {each.device}" for name, each in tensors.items())
+def _described(key: Tensor, value: Tensor) -> str:
+    return f"{shapes(key=key, value=value)} of {key.dtype} and {value.dtype} on {key.device} and {value.device}"

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from attention.arguments import check_count, check_flags, check_value, leading, shapes, weights_shape_of
+from attention.arguments import check_counts, check_flags, check_value, leading, shapes, weights_shape_of
 from attention.functional import at_least_float32, clamped, scaled, without_autocast
 from attention.masks import check_bias, check_mask, with_causal, with_keys
 
@@ -113,7 +113,7 @@ def streaming_attention(
     weights_shape = weights_shape_of(query, key)
     check_value(query, key, value)
     check_flags(is_causal=is_causal)
-    check_count("block_size", block_size, least=1)
+    check_counts(least=1, block_size=block_size)
     check_mask("attn_mask", attn_mask, weights_shape)
     check_bias(attn_bias, weights_shape)
     mask = with_keys(attn_mask, key_mask, weights_shape)
@@ -132,8 +132,8 @@ class _Streaming(torch.autograd.Function):
         asked = query.shape[:-1]  # (…, L)
         nothing = query.new_zeros(*asked, value.size(-1))
         found = Partial(query.new_full(asked, -math.inf), query.new_zeros(asked), nothing)
-        for rows, keys in _blocks(query, key, is_causal, block_size):
-            scores = _scores(query, key, bias, mask, is_causal, rows, keys)
+        for rows, keys in _rows_and_keys(query, key, is_causal, block_size):
+            scores = _scores_of_block(query, key, bias, mask, is_causal, rows, keys)
             block = part(scores, value[..., keys, :])
             del scores  # before the next ones are made
             before = Partial(found.largest[..., rows], found.total[..., rows], found.mixture[..., rows, :])
@@ -156,8 +156,8 @@ class _Streaming(torch.autograd.Function):
         of_query, of_key, of_value = (output.new_zeros(each.shape) for each in (query, key, value))
         of_bias = output.new_zeros(bias.shape) if ctx.needs_input_grad[3] else None
         drift = (gradient * output).sum(-1, keepdim=True)  # what a row's scores have in common: Σ weight · reaction
-        for rows, keys in _blocks(query, key, ctx.is_causal, ctx.block_size):
-            scores = _scores(query, key, bias, mask, ctx.is_causal, rows, keys)
+        for rows, keys in _rows_and_keys(query, key, ctx.is_causal, ctx.block_size):
+            scores = _scores_of_block(query, key, bias, mask, ctx.is_causal, rows, keys)
             weights = _shrink(scores, log_total[..., rows, None])  # (…, L, block)
             reaction = gradient[..., rows, :] @ value[..., keys, :].mT
             of_scores = weights * (reaction - drift[..., rows, :])
@@ -165,7 +165,7 @@ class _Streaming(torch.autograd.Function):
             of_query[..., rows, :] += of_scores @ key[..., keys, :]
             of_key[..., keys, :] += of_scores.mT @ query[..., rows, :]
             if of_bias is not None:
-                place = _block(of_bias, rows, keys)
+                place = _cut(of_bias, rows, keys)
                 place += of_scores.sum_to_size(place.shape)
         return of_query, of_key, of_value, of_bias, None, None, None
 
@@ -182,27 +182,27 @@ class _Streaming(torch.autograd.Function):
         return _Streaming.apply(*tensors, is_causal, block_size), (0, 0)
 
 
-def _blocks(query: Tensor, key: Tensor, is_causal: bool, block_size: int) -> Iterator[tuple[slice, slice]]:
+def _rows_and_keys(query: Tensor, key: Tensor, is_causal: bool, block_size: int) -> Iterator[tuple[slice, slice]]:
     """For each block of keys, the queries that may see some of it, and the keys."""
     L, S = query.size(-2), key.size(-2)
     for start in range(0, min(S, L) if is_causal else S, block_size):
         yield slice(start if is_causal else 0, L), slice(start, min(start + block_size, S))
 
 
-def _scores(query, key, bias, mask, is_causal, rows, keys) -> Tensor:
+def _scores_of_block(query, key, bias, mask, is_causal, rows, keys) -> Tensor:
     """The scores of a block, (…, L, block)."""
     scores = query[..., rows, :] @ key[..., keys, :].mT
     if bias is not None:
-        added = _block(bias, rows, keys)
+        added = _cut(bias, rows, keys)
         scores = (scores + added).masked_fill(added == -math.inf, -math.inf)
     if mask is not None:
-        scores = scores.masked_fill(~_block(mask, rows, keys), -math.inf)
+        scores = scores.masked_fill(~_cut(mask, rows, keys), -math.inf)
     if is_causal:
         scores = scores.masked_fill(~with_causal(None, scores.shape, device=scores.device), -math.inf)
     return scores
 
 
-def _block(table: Tensor, rows: slice, keys: slice) -> Tensor:
+def _cut(table: Tensor, rows: slice, keys: slice) -> Tensor:
     """A block of what broadcasts to (…, L, S)."""
     if table.dim() > 1 and table.size(-2) > 1:
         table = table[..., rows, :]
@@ -249,7 +249,7 @@ def linear_attention(
     weights_shape = weights_shape_of(query, key)
     check_value(query, key, value)
     check_flags(is_causal=is_causal)
-    check_count("block_size", block_size, least=1)
+    check_counts(least=1, block_size=block_size)
     if is_causal and query.size(-2) != key.size(-2):
         raise ValueError(f"causal queries and keys must be as many, found {shapes(query=query, key=key)}")
     seen = with_keys(None, key_mask, weights_shape)  # (B, …, 1, S)

@@ -1,4 +1,4 @@
-"""Attention as three readable functions; below them the two ways in which a layer computes it, with weights or without.
+"""Attention as three readable functions, and the steps that they are made of.
 
 Dimensions: … leading (batch B, heads H), L queries, S keys, D query and key width, Dv value width. *Scores* enter
 the softmax, *weights* leave it.
@@ -127,8 +127,7 @@ def weights_of(
         scores = scaled(query.to(dtype), scale) @ key.to(dtype).mT  # (…, L, S)
     if is_causal and mask is None and bias is None:
         _hide_the_future(scores)
-        return scores.softmax(-1).to(query.dtype)
-    if is_causal:
+    elif is_causal:
         mask = with_causal(mask, scores.shape, device=query.device)
     if bias is not None:
         scores = scores + clamped(bias, dtype)
@@ -180,68 +179,3 @@ def _hide_the_future(scores: Tensor) -> None:
     with torch.no_grad():
         scores.tril_()  # first, as NaN - inf is NaN
         scores += torch.full(scores.shape[-2:], -math.inf, dtype=scores.dtype, device=scores.device).triu(1)
-
-
-def softmax_attention(
-    q: Tensor, k: Tensor, v: Tensor, mask, bias, *, dropout: float, is_causal: bool, offset: int, need_weights: bool
-) -> tuple[Tensor, Tensor | None]:
-    """What a layer's heads find, (B, H, L, D), and their weights (B, H, L, S) or None.
-
-    Keys and values are (B, G, S, D): H / G heads share each. ``offset`` keys stand before the first query's own.
-    """
-    (B, H, L, _), G = q.shape, k.size(1)
-    if is_causal and (offset or mask is not None or bias is not None):  # else the two below hide the future themselves
-        mask, is_causal = with_causal(mask, (L, k.size(2)), offset, device=q.device), False
-    if G < H and L == 1 and not is_causal:
-        # The queries that share a key become its rows, (B, G, H / G, D): to copy all kept keys takes far longer.
-        q, mask, bias = (_heads_as_rows(each, H // G) for each in (q, mask, bias))
-    elif G < H:
-        k, v = share_keys(q, k, v)
-    attention = plain_attention if need_weights or dropout == 1 else fused_attention  # some scale by 1 / 0
-    heads, weights = attention(q, k, v, mask, bias, dropout=dropout, is_causal=is_causal)
-    if G == H:
-        return heads, weights
-    return heads.reshape(B, H, L, v.size(3)), weights.reshape(B, H, L, k.size(2)) if need_weights else None
-
-
-def share_keys(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-    """Keys and values (B, G, S, D), each repeated for the H / G heads of queries that share it: (B, H, S, D)."""
-    times = q.size(1) // k.size(1)
-    return (k, v) if times == 1 else (k.repeat_interleave(times, dim=1), v.repeat_interleave(times, dim=1))
-
-
-def _heads_as_rows(tensor: Tensor | None, times: int) -> Tensor | None:
-    """(…, H, 1, n) → (…, G, H / G, n); what is one for all heads stays as it is."""
-    if tensor is None or tensor.dim() < 3 or tensor.size(-3) == 1:
-        return tensor
-    return tensor.view(*tensor.shape[:-3], -1, times, tensor.size(-1))
-
-
-def plain_attention(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None, *, dropout: float, is_causal: bool
-) -> tuple[Tensor, Tensor]:
-    """What each head finds (B, H, L, D), and with which weights (B, H, L, S)."""
-    weights = weights_of(q, k, mask, bias, is_causal=is_causal)
-    return nn.functional.dropout(weights, dropout) @ v, weights
-
-
-def fused_attention(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None, *, dropout: float, is_causal: bool
-) -> tuple[Tensor, None]:
-    """The same without the weights, by PyTorch's function: of a mask and ``is_causal`` it takes one.
-
-    It is asked to show each query something: what it answers otherwise, zeros or NaN, its version and the device
-    decide. Beside a bias it computes in float32 or better: in 16 bits there are not enough digits for one.
-    """
-    sdpa = nn.functional.scaled_dot_product_attention
-    shown = where_shown(mask, bias)
-    if shown is None:
-        return sdpa(q, k, v, None, dropout, is_causal), None
-    is_blind = ~shown.any(-1, keepdim=True)
-    if bias is None:
-        return sdpa(q, k, v, shown | is_blind, dropout).masked_fill(is_blind, 0.0), None
-    dtype = at_least_float32(q)
-    added = clamped(bias, dtype).masked_fill(~shown, -math.inf).masked_fill(is_blind, 0.0)
-    with without_autocast(q):
-        output = sdpa(q.to(dtype), k.to(dtype), v.to(dtype), torch.atleast_2d(added), dropout)
-    return output.masked_fill(is_blind, 0.0).to(v.dtype), None

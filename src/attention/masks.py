@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from attention.arguments import broadcasts, check_count, check_floating, check_integers, extremes, type_of
+from attention.arguments import broadcasts, check_counts, check_floating, check_integers, extremes, type_of
 
 
 def causal_mask(length: int, key_length: int | None = None, *, offset: int = 0, device=None) -> Tensor:
@@ -26,9 +26,8 @@ def causal_mask(length: int, key_length: int | None = None, *, offset: int = 0, 
     [[1, 1, 1, 1, 0], [1, 1, 1, 1, 1]]
     """
     key_length = length if key_length is None else key_length
-    check_count("length", length)
-    check_count("key_length", key_length)
-    check_count("offset", offset, least=None)
+    check_counts(length=length, key_length=key_length)
+    check_counts(least=None, offset=offset)
     return with_causal(None, (length, key_length), offset, device=device)
 
 
@@ -52,7 +51,7 @@ def padding_mask(lengths: Tensor, length: int) -> Tensor:
     >>> padding_mask(torch.tensor([1, 3]), 3).int().tolist()
     [[[1, 0, 0]], [[1, 1, 1]]]
     """
-    check_count("length", length)
+    check_counts(length=length)
     check_integers("lengths", lengths)
     if lengths.dim() not in (1, 2):
         raise ValueError(f"lengths must have shape (B,) or (B, L), found {tuple(lengths.shape)}")
@@ -81,7 +80,7 @@ def window_mask(length: int, window: int, key_length: int | None = None, *, offs
     >>> window_mask(4, 2).int().tolist()
     [[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]]
     """
-    check_count("window", window, least=1)
+    check_counts(least=1, window=window)
     return causal_mask(length, key_length, offset=offset, device=device).triu(1 + offset - window)
 
 

@@ -1,20 +1,21 @@
 """Attention as layers with learned weights.
 
 Dimensions: B batch, H heads, G heads of the keys and values, L queries, N new keys, S all keys (the new ones, and
-those that a cache keeps), E width, D = E / H width of a head, Dv value width.
+those that a cache keeps), E width, D width of a head, E / H as a rule.
 """
 
 import contextlib
 import math
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 
-from attention.arguments import check_count, check_flags, check_matrix, check_probability, check_value, shapes
+from attention.arguments import check_counts, check_flags, check_matrix, check_probability, check_value, shapes
 from attention.cache import KeyValueCache
-from attention.functional import masked_softmax, share_keys, softmax_attention
-from attention.masks import check_bias_of_heads, check_mask, with_causal, with_head_axis, with_keys
+from attention.functional import at_least_float32, clamped, weights_of, where_shown, without_autocast
+from attention.masks import check_bias_of_heads, with_causal, with_head_axis, with_keys
 from attention.positions import check_positions
 
 ProcessHeads = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
@@ -29,16 +30,17 @@ class MultiHeadAttention(nn.Module):
     :class:`torch.nn.MultiheadAttention` do, drawn from the same distributions, with biases of zero.
 
     Args:
-        embed_dim: width E, a multiple of ``num_heads``.
+        embed_dim: width E, a multiple of ``num_heads`` where no ``head_dim`` is given.
         num_heads: number of heads H.
         dropout: probability of dropping a weight in training.
         bias: whether the four projections add a bias.
         num_key_value_heads: number of heads of the keys and values G, H when not given. With fewer, H is a multiple of
             G, and H / G heads of queries share each (grouped-query attention; with 1, multi-query).
+        head_dim: width D of a head, E / H when not given.
         process_heads: a function that changes queries and keys before they meet, called as
             ``process_heads(query, key, query_positions, key_positions)`` with (B, H, L, D), (B, G, N, D) and
-            positions (L,) and (N,), or (B, 1, L) and (B, 1, N): :func:`attention.rotate_heads`, a norm, or both. Where
-            there are as many rows as heads, it and ``attend`` are called for one row first, to tell both apart.
+            positions (L,) and (N,), or (B, 1, L) and (B, 1, N): :func:`attention.rotate_heads`, a norm, or both. It and
+            ``attend`` are called once when the layer is made, with one row of zeros, to tell rows and heads apart.
         attend: a function in place of softmax attention, called as ``attend(query, key, value, mask, bias)`` with
             (B, H, L, D), (B, H, S, D) twice, and a mask and a bias that broadcast to (B, H, L, S), or None. It returns
             the output (B, H, L, D), and the weights (B, H, L, S) or None. ``dropout`` is its own matter.
@@ -63,38 +65,40 @@ class MultiHeadAttention(nn.Module):
         bias: bool = True,
         *,
         num_key_value_heads: int | None = None,
+        head_dim: int | None = None,
         process_heads: ProcessHeads | None = None,
         attend: Attend | None = None,
     ) -> None:
         super().__init__()
         num_key_value_heads = num_heads if num_key_value_heads is None else num_key_value_heads
-        check_count("embed_dim", embed_dim, least=1)
-        check_count("num_heads", num_heads, least=1)
-        check_count("num_key_value_heads", num_key_value_heads, least=1)
+        check_counts(least=1, embed_dim=embed_dim, num_heads=num_heads, num_key_value_heads=num_key_value_heads)
         check_probability("dropout", dropout)
         check_flags(bias=bias)
-        if embed_dim % num_heads:
+        if head_dim is None and embed_dim % num_heads:
             raise ValueError(f"embed_dim must be a multiple of num_heads, found {embed_dim} and {num_heads}")
+        head_dim = embed_dim // num_heads if head_dim is None else head_dim
+        check_counts(least=1, head_dim=head_dim)
         if num_heads % num_key_value_heads:
             found = f"{num_heads} and {num_key_value_heads}"
             raise ValueError(f"num_heads must be a multiple of num_key_value_heads, found {found}")
-        for name, function in (("process_heads", process_heads), ("attend", attend)):
-            if function is not None and not callable(function):
-                raise TypeError(f"{name} must be a function, found {function!r}")
-        self.embed_dim, self.head_dim = embed_dim, embed_dim // num_heads
+        self.embed_dim, self.head_dim = embed_dim, head_dim
         self.num_heads, self.num_key_value_heads = num_heads, num_key_value_heads
         self.dropout = dropout
         self.process_heads, self.attend = process_heads, attend  # functions of the user's, or None
-        key_dim = self.head_dim * num_key_value_heads
-        self.q_proj = nn.Linear(embed_dim, embed_dim, bias)
+        key_dim = head_dim * num_key_value_heads
+        self.q_proj = nn.Linear(embed_dim, head_dim * num_heads, bias)
         self.k_proj = nn.Linear(embed_dim, key_dim, bias)
         self.v_proj = nn.Linear(embed_dim, key_dim, bias)
-        self.out_proj = nn.Linear(embed_dim, embed_dim, bias)
+        self.out_proj = nn.Linear(head_dim * num_heads, embed_dim, bias)
         for projection in (self.q_proj, self.k_proj, self.v_proj):
             nn.init.xavier_uniform_(projection.weight, gain=math.sqrt(0.5))  # as one (3E, E) matrix is drawn
         if bias:
             for projection in (self.q_proj, self.k_proj, self.v_proj, self.out_proj):
                 nn.init.zeros_(projection.bias)
+        row = self.out_proj.weight.new_zeros(1, num_heads, 1, head_dim)
+        place, shared = row.new_zeros(1, dtype=torch.long), row[:, :num_key_value_heads]
+        _check_order("process_heads", process_heads, row, shared, place, place)
+        _check_order("attend", attend, row, row, row, None, None)
 
     def forward(
         self,
@@ -158,20 +162,21 @@ class MultiHeadAttention(nn.Module):
         q = self.q_proj(query).view(B, L, H, D).transpose(1, 2)  # (B, H, L, D)
         k = self.k_proj(key).view(B, N, G, D).transpose(1, 2)  # (B, G, N, D)
         v = self.v_proj(value).view(B, N, G, D).transpose(1, 2)  # (B, G, N, D)
-        q, k = self._process(q, k, query_positions, key_positions, kept, query is key)
+        q, k = self._call_process_heads(q, k, query_positions, key_positions, kept, query is key)
         offset = 0  # how many keys stand before the first new one
         if cache is not None:
             k, v = cache.update(k, v)  # (B, G, S, D)
-            offset = k.size(2) - N
+            S = k.size(2)
+            offset = S - N
             if offset < kept:  # a cache that forgets has the last keys alone
-                mask, attn_bias = (each if each is None else each[..., -k.size(2) :] for each in (mask, attn_bias))
+                mask, attn_bias = (x if x is None else torch.atleast_1d(x)[..., -S:] for x in (mask, attn_bias))
         is_causal = bool(is_causal) and not (kept and N <= 1)  # a single new key is hidden from no query
         options = {"is_causal": is_causal, "offset": offset, "need_weights": need_weights}
         if self.attend is None:
             dropout = self.dropout if self.training else 0.0
             heads, weights = softmax_attention(q, k, v, mask, attn_bias, dropout=dropout, **options)
         else:
-            heads, weights = self._answer(q, k, v, mask, attn_bias, **options)
+            heads, weights = self._call_attend(q, k, v, mask, attn_bias, **options)
         output = self.out_proj(heads.transpose(1, 2).flatten(2))  # (B, L, E)
         return output, weights if need_weights else None
 
@@ -200,13 +205,12 @@ class MultiHeadAttention(nn.Module):
             ours = cls(module.embed_dim, module.num_heads, module.dropout, module.in_proj_bias is not None)
         if like.dtype != torch.get_default_dtype():
             ours.to(like.dtype)
-        ours.out_proj.load_state_dict(module.out_proj.state_dict())
-        for name, mine in ours.out_proj.named_parameters():
-            mine.requires_grad_(module.out_proj.get_parameter(name).requires_grad)
-        for name, stacked in (("weight", module.in_proj_weight), ("bias", module.in_proj_bias)):
-            if stacked is not None:
-                for layer, part in zip((ours.q_proj, ours.k_proj, ours.v_proj), stacked.chunk(3), strict=True):
-                    layer.get_parameter(name).requires_grad_(stacked.requires_grad).copy_(part)  # (E, …) of (3E, …)
+        layers = ours.q_proj, ours.k_proj, ours.v_proj, ours.out_proj
+        for name, last in module.out_proj.named_parameters():
+            stacked = module.get_parameter(f"in_proj_{name}")  # (3E, …), and so three times (E, …)
+            parts = *((part, stacked) for part in stacked.chunk(3)), (last, last)
+            for layer, (part, whole) in zip(layers, parts, strict=True):
+                layer.get_parameter(name).requires_grad_(whole.requires_grad).copy_(part)
         return ours.train(module.training)
 
     def _check_inputs(self, query: Tensor, key: Tensor, value: Tensor) -> None:
@@ -219,7 +223,7 @@ class MultiHeadAttention(nn.Module):
             found = shapes(query=query, key=key, value=value)
             raise ValueError(f"query, key and value must be (B, length, width) with the same B, found {found}")
 
-    def _process(self, q, k, query_positions, key_positions, kept: int, is_self: bool) -> tuple[Tensor, Tensor]:
+    def _call_process_heads(self, q, k, query_positions, key_positions, kept: int, is_self: bool):
         """What ``process_heads`` makes of queries and keys; raise unless their rows are as before."""
         if self.process_heads is None:
             for name, positions in (("query_positions", query_positions), ("key_positions", key_positions)):
@@ -229,20 +233,17 @@ class MultiHeadAttention(nn.Module):
         q_places = _places("query_positions", query_positions, q, kept)
         is_same = is_self and key_positions is query_positions  # of one tensor, so that they are turned alike
         k_places = q_places if is_same else _places("key_positions", key_positions, k, kept)
-        _check_order("process_heads", self.process_heads, (q, k), q_places[..., :1], k_places[..., :1])
         new_q, new_k = self.process_heads(q, k, q_places, k_places)
         if new_q.shape[:-1] != q.shape[:-1] or new_k.shape[:-1] != k.shape[:-1]:
             found = f"{shapes(query=new_q, key=new_k)} from {shapes(query=q, key=k)}"
             raise ValueError(f"process_heads must keep (B, H, L, …) and (B, G, N, …), found {found}")
         return new_q, new_k
 
-    def _answer(self, q, k, v, mask, bias, *, is_causal: bool, offset: int, need_weights: bool):
+    def _call_attend(self, q, k, v, mask, bias, *, is_causal: bool, offset: int, need_weights: bool):
         """What ``attend`` answers; raise unless it has the shapes of an answer."""
         if is_causal:
             mask = with_causal(mask, (q.size(2), k.size(2)), offset, device=q.device)
         k, v = share_keys(q, k, v)
-        first = [None if each is None else torch.atleast_2d(each)[..., :1, :1] for each in (mask, bias)]
-        _check_order("attend", self.attend, (q, k, v), *first)
         heads, weights = self.attend(q, k, v, mask, bias)
         wanted = *q.shape[:-1], v.size(-1)
         if heads.shape != wanted:
@@ -253,74 +254,6 @@ class MultiHeadAttention(nn.Module):
         return heads, weights
 
 
-class AdditiveAttention(nn.Module):
-    """Score each key with a small network instead of a dot product, so that widths may differ.
-
-    ``weights = softmax(w_v · tanh(W_q q + W_k k))``, over every pair of a query and a key.
-
-    Args:
-        query_dim: width of a query.
-        key_dim: width of a key.
-        hidden_dim: width in which they are added.
-        dropout: probability of dropping a weight in training.
-
-    Raises:
-        TypeError, ValueError: a width is not a positive integer, or ``dropout`` lies outside 0 … 1.
-
-    Source: Bahdanau et al. (2015), appendix A.1.2.
-
-    >>> layer = AdditiveAttention(query_dim=3, key_dim=5, hidden_dim=4)
-    >>> output, weights = layer(torch.randn(2, 3), torch.randn(7, 5), torch.randn(7, 6))
-    >>> output.shape, weights.shape
-    (torch.Size([2, 6]), torch.Size([2, 7]))
-    """
-
-    def __init__(self, query_dim: int, key_dim: int, hidden_dim: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        check_count("query_dim", query_dim, least=1)
-        check_count("key_dim", key_dim, least=1)
-        check_count("hidden_dim", hidden_dim, least=1)
-        check_probability("dropout", dropout)
-        self.dropout = dropout
-        self.W_q = nn.Linear(query_dim, hidden_dim, bias=False)
-        self.W_k = nn.Linear(key_dim, hidden_dim, bias=False)
-        self.w_v = nn.Linear(hidden_dim, 1, bias=False)
-
-    def forward(
-        self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        attn_mask: Tensor | None = None,
-        *,
-        key_mask: Tensor | None = None,
-    ) -> tuple[Tensor, Tensor]:
-        """Average the values by how well the network thinks that their keys match each query.
-
-        Args:
-            query: (…, L, query_dim).
-            key: (…, S, key_dim), with leading dimensions that broadcast with the query's.
-            value: (…, S, Dv).
-            attn_mask: bool, True = may attend, as in :func:`attention.attention_weights`.
-            key_mask: bool (B, S), True = may attend, likewise.
-
-        Returns:
-            output (…, L, Dv), and weights (…, L, S) from before dropout. A query that may attend to nothing has
-            zeros for both. Both have the module's dtype, or autocast's where that is on.
-
-        Raises:
-            TypeError, ValueError: as :meth:`MultiHeadAttention.forward`.
-        """
-        check_matrix("query", query, self.W_q.in_features)
-        check_matrix("key", key, self.W_k.in_features)
-        check_value(query, key, value)
-        hidden = torch.tanh(self.W_q(query).unsqueeze(-2) + self.W_k(key).unsqueeze(-3))  # (…, L, S, hidden_dim)
-        scores = self.w_v(hidden).squeeze(-1)  # (…, L, S)
-        check_mask("attn_mask", attn_mask, scores.shape)
-        weights = masked_softmax(scores, with_keys(attn_mask, key_mask, scores.shape))
-        return nn.functional.dropout(weights, self.dropout, self.training) @ value, weights
-
-
 def _places(name: str, positions: Tensor | None, heads: Tensor, kept: int) -> Tensor:
     """Where rows (B, H, L, D) stand: (L,), or (B, L) → (B, 1, L); after the kept ones when not given."""
     if positions is None:
@@ -329,17 +262,26 @@ def _places(name: str, positions: Tensor | None, heads: Tensor, kept: int) -> Te
     return positions.unsqueeze(1) if positions.dim() == 2 else positions
 
 
-def _check_order(name: str, function: Callable, given: tuple[Tensor, ...], *others: Tensor | None) -> None:
-    """Raise if the function makes (B, L, H, D) of (B, H, L, D).
+def check_function(name: str, function: Callable) -> None:
+    """Raise unless it can be called and hides no module in a partial, where no layer would train, save or move it."""
+    if not callable(function):
+        raise TypeError(f"{name} must be a function, found {function!r}")
+    parts = (function.func, *function.args, *function.keywords.values()) if isinstance(function, partial) else ()
+    if any(isinstance(part, nn.Module) for part in parts):
+        raise TypeError(f"{name} must be a module whose forward does it, not a partial of one, found {function!r}")
 
-    Where there are as many rows as heads no shape tells, so it is asked about one row too. What it draws at random for
-    that is given back, and what it raises is none of the caller's: some functions need more than one row.
+
+def _check_order(name: str, function: Callable | None, *given: Tensor | None) -> None:
+    """Raise if the function makes (B, L, H, D) of (B, H, L, D): of one row, as where L = H no shape tells.
+
+    What it raises itself is not the caller's concern: some need more rows, or another dtype or device.
     """
-    if torch.compiler.is_compiling() or not any(each.size(1) == each.size(2) > 1 for each in given):
+    if function is None:
         return
+    check_function(name, function)
     answers = ()
     with torch.random.fork_rng([given[0].device] if given[0].is_cuda else []), contextlib.suppress(Exception):
-        answers = function(*(each[:, :, :1] for each in given), *others)
+        answers = tuple(function(*given))
     for answer, each in zip(answers, given, strict=False):
         if isinstance(answer, Tensor) and answer.dim() == 4 and answer.size(1) != each.size(1):
             raise ValueError(f"{name} must keep the order (B, heads, rows, …), found {tuple(answer.shape)} for one row")
@@ -354,3 +296,67 @@ def _check_torch(module: nn.MultiheadAttention) -> None:
     if module.bias_k is not None or module.add_zero_attn:
         found = "add_zero_attn" if module.add_zero_attn else "add_bias_kv"
         raise ValueError(f"module must not add keys of its own, found {found}")
+
+
+def softmax_attention(
+    q: Tensor, k: Tensor, v: Tensor, mask, bias, *, dropout: float, is_causal: bool, offset: int, need_weights: bool
+) -> tuple[Tensor, Tensor | None]:
+    """What a layer's heads find, (B, H, L, D), and their weights (B, H, L, S) or None.
+
+    Keys and values are (B, G, S, D): H / G heads share each. ``offset`` keys stand before the first query's own.
+    """
+    (B, H, L, _), G = q.shape, k.size(1)
+    if is_causal and (offset or mask is not None or bias is not None):  # else the two below hide the future themselves
+        mask, is_causal = with_causal(mask, (L, k.size(2)), offset, device=q.device), False
+    if G < H and L == 1 and not is_causal:
+        # The queries that share a key become its rows, (B, G, H / G, D): to copy all kept keys takes far longer.
+        q, mask, bias = (_heads_as_rows(each, H // G) for each in (q, mask, bias))
+    elif G < H:
+        k, v = share_keys(q, k, v)
+    attention = plain_attention if need_weights or dropout == 1 else fused_attention  # some scale by 1 / 0
+    heads, weights = attention(q, k, v, mask, bias, dropout=dropout, is_causal=is_causal)
+    heads = heads.reshape(B, H, L, v.size(3))
+    return heads, None if weights is None else weights.reshape(B, H, L, k.size(2))
+
+
+def share_keys(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    """Keys and values (B, G, S, D), each repeated for the H / G heads of queries that share it: (B, H, S, D)."""
+    times = q.size(1) // k.size(1)
+    return (k, v) if times == 1 else (k.repeat_interleave(times, dim=1), v.repeat_interleave(times, dim=1))
+
+
+def _heads_as_rows(tensor: Tensor | None, times: int) -> Tensor | None:
+    """(…, H, 1, n) → (…, G, H / G, n); what is one for all heads stays as it is."""
+    if tensor is None or tensor.dim() < 3 or tensor.size(-3) == 1:
+        return tensor
+    return tensor.view(*tensor.shape[:-3], -1, times, tensor.size(-1))
+
+
+def plain_attention(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None, *, dropout: float, is_causal: bool
+) -> tuple[Tensor, Tensor]:
+    """What each head finds (B, H, L, D), and with which weights (B, H, L, S)."""
+    weights = weights_of(q, k, mask, bias, is_causal=is_causal)
+    return nn.functional.dropout(weights, dropout) @ v, weights
+
+
+def fused_attention(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None, *, dropout: float, is_causal: bool
+) -> tuple[Tensor, None]:
+    """The same without the weights, by PyTorch's function: of a mask and ``is_causal`` it takes one.
+
+    It is asked to show each query something: what it answers otherwise, zeros or NaN, its version and the device
+    decide. Beside a bias it computes in float32 or better: in 16 bits there are not enough digits for one.
+    """
+    sdpa = nn.functional.scaled_dot_product_attention
+    shown = where_shown(mask, bias)
+    if shown is None:
+        return sdpa(q, k, v, None, dropout, is_causal), None
+    is_blind = ~shown.any(-1, keepdim=True)
+    if bias is None:
+        return sdpa(q, k, v, shown | is_blind, dropout).masked_fill(is_blind, 0.0), None
+    dtype = at_least_float32(q)
+    added = clamped(bias, dtype).masked_fill(~shown, -math.inf).masked_fill(is_blind, 0.0)
+    with without_autocast(q):
+        output = sdpa(q.to(dtype), k.to(dtype), v.to(dtype), torch.atleast_2d(added), dropout)
+    return output.masked_fill(is_blind, 0.0).to(v.dtype), None

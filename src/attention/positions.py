@@ -8,7 +8,7 @@ import math
 import torch
 from torch import Tensor
 
-from attention.arguments import broadcasts, check_choice, check_count, check_matrix, check_positive, shapes, type_of
+from attention.arguments import broadcasts, check_choice, check_counts, check_matrix, check_positive, shapes, type_of
 from attention.devices import LACKING
 
 
@@ -26,7 +26,8 @@ def sinusoidal_positions(length: int, dim: int, *, base: float = 10000.0, device
         dtype: a floating-point type; PyTorch's default when not given.
 
     Raises:
-        TypeError, ValueError: a count is no integer of at least 0, ``dim`` is not even, or ``base`` not positive.
+        TypeError, ValueError: a count is no integer of at least 0, ``dim`` is not even, ``base`` not positive, or
+            ``dtype`` not floating-point.
 
     Source: Vaswani et al. (2017), section 3.5.
 
@@ -34,9 +35,9 @@ def sinusoidal_positions(length: int, dim: int, *, base: float = 10000.0, device
     tensor([[0.0000, 1.0000],
             [0.8415, 0.5403]])
     """
-    check_count("length", length)
-    check_count("dim", dim)
+    check_counts(length=length, dim=dim)
     check_positive("base", base)
+    _check_dtype(dtype)
     if dim % 2:
         raise ValueError(f"dim must be even, a sine and a cosine for each wavelength, found {dim}")
     angles = _angles(torch.arange(length, device=device), dim, base)  # (L, E / 2)
@@ -120,7 +121,8 @@ def alibi_slopes(num_heads: int, *, device=None, dtype=None) -> Tensor:
     >>> alibi_slopes(3).tolist()
     [0.0625, 0.00390625, 0.25]
     """
-    check_count("num_heads", num_heads, least=1)
+    check_counts(least=1, num_heads=num_heads)
+    _check_dtype(dtype)
     power = 2 ** int(math.log2(num_heads))  # the power of two at or below it
     exponents = [8 * head / power for head in range(1, power + 1)]
     exponents += [4 * head / power for head in range(1, 2 * (num_heads - power), 2)]
@@ -153,9 +155,8 @@ def alibi_bias(
             [-0.0625,  0.0000]])
     """
     key_length = length if key_length is None else key_length
-    check_count("length", length)
-    check_count("key_length", key_length)
-    check_count("offset", offset, least=None)
+    check_counts(length=length, key_length=key_length)
+    check_counts(least=None, offset=offset)
     slopes = alibi_slopes(num_heads, device=device, dtype=dtype)
     query, key = torch.arange(length, device=device), torch.arange(key_length, device=device)
     distance = (query[:, None] + offset - key).abs()  # (L, S)
@@ -171,6 +172,11 @@ def check_positions(name: str, positions: Tensor, rows: tuple[int, ...]) -> None
         raise ValueError(f"{name} must have shape {wanted}, found {tuple(positions.shape)}")
 
 
+def _check_dtype(dtype: torch.dtype | None) -> None:
+    if not (dtype is None or dtype.is_floating_point):
+        raise TypeError(f"dtype must be a floating-point type, found {dtype}")
+
+
 def _turned(x: Tensor, positions: Tensor | None, base: float, layout: str, turns=None) -> tuple[Tensor, tuple]:
     """:func:`rotate`, and the cosines and sines (…, L, D / 2) that it took; who knows them already may give them."""
     check_matrix("x", x)
@@ -182,7 +188,7 @@ def _turned(x: Tensor, positions: Tensor | None, base: float, layout: str, turns
         positions = torch.arange(x.size(-2), device=x.device)
     else:
         check_positions("positions", positions, x.shape[:-1])
-    if turns is None:
+    if turns is None or 2 * turns[0].size(-1) != x.size(-1):
         angles = _angles(positions, x.size(-1), base)  # (…, L, D / 2)
         turns = angles.cos(), angles.sin()
     cos, sin = (each.to(torch.promote_types(x.dtype, torch.float32)) for each in turns)

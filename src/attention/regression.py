@@ -42,7 +42,7 @@ def nadaraya_watson(
         found = shapes(bandwidth=bandwidth)
         raise ValueError(f"bandwidth must be one number (NadarayaWatson with per_key=True has more), found {found}")
     check_positive("bandwidth", bandwidth)
-    return _answer(query, key, value, 1 / bandwidth, attn_mask)
+    return _average(query, key, value, 1 / bandwidth, attn_mask)
 
 
 class NadarayaWatson(nn.Module):
@@ -76,20 +76,20 @@ class NadarayaWatson(nn.Module):
     def forward(self, query: Tensor, attn_mask: Tensor | None = None) -> Tensor:
         """Answer queries (…, L, D) or (L,), as :func:`nadaraya_watson` does."""
         w = self.w.unsqueeze(-2) if self.w.dim() else self.w  # the same for every query
-        return _answer(query, self.key, self.value, w, attn_mask)
+        return _average(query, self.key, self.value, w, attn_mask)
 
 
-def _answer(query: Tensor, key: Tensor, value: Tensor, w: Tensor | float, attn_mask: Tensor | None) -> Tensor:
+def _average(query: Tensor, key: Tensor, value: Tensor, w: Tensor | float, attn_mask: Tensor | None) -> Tensor:
     query, key, values = _matrix(query), _matrix(key), _matrix(value)
     weights_shape = weights_shape_of(query, key)
     _check_value(query, key, values)
     check_mask("attn_mask", attn_mask, weights_shape)
-    weights = masked_softmax(_scores(query, key, w), attn_mask).to(value.dtype)  # (…, L, S)
+    weights = masked_softmax(_gaussian_scores(query, key, w), attn_mask).to(value.dtype)  # (…, L, S)
     output = weights @ values  # (…, L, Dv)
     return output.squeeze(-1) if value.dim() == 1 else output
 
 
-def _scores(query: Tensor, key: Tensor, w: Tensor | float) -> Tensor:
+def _gaussian_scores(query: Tensor, key: Tensor, w: Tensor | float) -> Tensor:
     """−½ ‖(query − key)·w‖² (…, L, S), but for what it is at the nearest key.
 
     Softmax does not see that number, and without it the nearest scores 0: far squares can not make a row of −∞.

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from attention.arguments import check_count, check_floating, check_positive, check_probability
+from attention.arguments import check_counts, check_floating, check_positive, check_probability
 from attention.functional import at_least_float32
 
 
@@ -39,12 +39,13 @@ def next_probabilities(
     check_floating("logits", logits)
     check_positive("temperature", temperature)
     dtype, logits = logits.dtype, logits.to(at_least_float32(logits))
+    temperature = min(max(temperature, torch.finfo(logits.dtype).tiny), torch.finfo(logits.dtype).max)  # not 0, not ∞
     logits = (logits - logits.amax(dim=-1, keepdim=True)) / temperature  # the softmax is the same; none can overflow
     if top_k is None and top_p is None:
         return logits.softmax(dim=-1).to(dtype)
     logits, order = logits.sort(dim=-1, descending=True, stable=True)
     if top_k is not None:
-        check_count("top_k", top_k, least=1)
+        check_counts(least=1, top_k=top_k)
         logits[..., top_k:] = -math.inf
     probabilities = logits.softmax(dim=-1)
     if top_p is not None:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from attention.arguments import check_count, check_ids, check_integers, check_matrix, check_probability, shapes
+from attention.arguments import check_counts, check_ids, check_integers, check_matrix, check_probability, shapes
 from attention.contexts import Attention
 from attention.masks import check_mask, padding_mask
 from attention.modules import MultiHeadAttention
@@ -189,7 +189,7 @@ class Decoder(nn.Module):
         Raises:
             TypeError, ValueError: as :meth:`forward`, and if ``max_steps`` is not a positive integer.
         """
-        check_count("max_steps", max_steps, least=1)
+        check_counts(least=1, max_steps=max_steps)
         self._check_source(hidden, states, attn_mask)
         tokens, all_weights = [], []
         with without_dropout(self):
@@ -304,7 +304,6 @@ def lengths_on_cpu(lengths: Tensor, source: Tensor) -> Tensor:
 
 
 def _check_sizes(vocab_size: int, hidden_dim: int, num_layers: int, dropout: float) -> None:
-    check_count("vocab_size", vocab_size, least=EOS + 1)
-    check_count("hidden_dim", hidden_dim, least=1)
-    check_count("num_layers", num_layers, least=1)
+    check_counts(least=EOS + 1, vocab_size=vocab_size)
+    check_counts(least=1, hidden_dim=hidden_dim, num_layers=num_layers)
     check_probability("dropout", dropout)

@@ -9,7 +9,7 @@ from os import PathLike
 import torch
 from torch import Generator, Tensor, nn
 
-from attention.arguments import check_choice, check_count, check_flags, check_ids, check_positive, check_probability
+from attention.arguments import check_choice, check_counts, check_flags, check_ids, check_positive
 from attention.blocks import Block, FeedForward, MakeLayer, own_copy
 from attention.cache import KeyValueCache
 from attention.checkpoints import read_gpt2
@@ -37,9 +37,9 @@ class Transformer(nn.Module):
         tied: whether the output's weight is the embedding's, (V, E).
         embed_std: standard deviation of the embeddings at the start.
         window: how many tokens each may look at, itself included; all before it when not given.
-        **attention_options: ``bias``, ``num_key_value_heads``, ``process_heads`` and ``attend`` of each attention, as
-            in :class:`attention.MultiHeadAttention`; of a module each has a copy. Rotary positions with another base
-            are ``positions=None, process_heads=partial(rotate_heads, base=500_000.0)``.
+        **attention_options: ``bias``, ``num_key_value_heads``, ``head_dim``, ``process_heads`` and ``attend`` of each
+            attention, as in :class:`attention.MultiHeadAttention`; of a module each has a copy. Rotary positions with
+            another base are ``positions=None, process_heads=partial(rotate_heads, base=500_000.0)``.
 
     Raises:
         TypeError, ValueError: as :class:`Block`; also if learned positions have no ``max_length``, or rotary ones a
@@ -73,25 +73,20 @@ class Transformer(nn.Module):
         **attention_options,
     ) -> None:
         super().__init__()
-        check_count("vocab_size", vocab_size, least=1)
-        check_count("embed_dim", embed_dim, least=1)
-        check_count("num_layers", num_layers, least=1)
+        check_counts(least=1, vocab_size=vocab_size, embed_dim=embed_dim, num_heads=num_heads, num_layers=num_layers)
+        limits = ("max_length", max_length), ("window", window)
+        check_counts(least=1, **{name: limit for name, limit in limits if limit is not None})
         check_choice("positions", positions, ("learned", "rotary", "alibi", None))
-        if max_length is not None:
-            check_count("max_length", max_length, least=1)
-        elif positions == "learned":
+        if positions == "learned" and max_length is None:
             raise ValueError("max_length must be given for learned positions, found None")
-        if window is not None:
-            check_count("window", window, least=1)
-        check_count("num_heads", num_heads, least=1)
-        check_probability("dropout", dropout)
         check_positive("embed_std", embed_std)
         check_flags(tied=tied)
         if positions == "rotary":
             if attention_options.get("process_heads") is not None:
                 raise ValueError("process_heads must be None beside positions='rotary', which is rotate_heads there")
-            if embed_dim // num_heads % 2:
-                raise ValueError(f"rotary positions need heads of an even width, found {embed_dim // num_heads}")
+            head_dim = attention_options.get("head_dim") or embed_dim // num_heads
+            if head_dim % 2:
+                raise ValueError(f"rotary positions need heads of an even width, found {head_dim}")
             attention_options["process_heads"] = rotate_heads
         self.position_kind, self.window, self.max_length = positions, window, max_length
         self.token_embedding = nn.Embedding(vocab_size, embed_dim)
@@ -136,20 +131,19 @@ class Transformer(nn.Module):
 
         Raises:
             TypeError, ValueError: ids, masks, positions or caches that do not fit, or more tokens than
-                ``max_length``. Then, and whatever else is raised, each :class:`KeyValueCache` is as it was.
+                ``max_length``. Then, and whatever else is raised, a :class:`KeyValueCache` has what attributes it had.
         """
         check_ids("tokens", tokens, self.token_embedding.num_embeddings)
         self._check_parts(caches, positions)
         given = tokens, caches, attn_masks, key_mask, positions
         if torch.compiler.is_compiling():  # which does not trace what follows in every version
             return self.unembed(self._run_blocks(*given)[0])
-        kept = 0 if caches is None else len(caches[0])
+        before = [(vars(cache), vars(cache).copy()) for cache in caches or () if isinstance(cache, KeyValueCache)]
         try:
             return self.unembed(self._run_blocks(*given)[0])
         except BaseException:  # some blocks may have read the tokens, and others not
-            for cache in caches or ():
-                if isinstance(cache, KeyValueCache):
-                    cache.truncate(kept)
+            for attributes, values in before:
+                attributes.update(values)
             raise
 
     def attention_maps(
@@ -172,6 +166,7 @@ class Transformer(nn.Module):
     def embed(self, tokens: Tensor, positions: Tensor | None = None, kept: int = 0) -> Tensor:
         """What the first block reads of ids (B, L): (B, L, E); they stand at these positions, or after the kept."""
         check_ids("tokens", tokens, self.token_embedding.num_embeddings)
+        check_counts(kept=kept)
         return self._embed(tokens, positions, kept)
 
     def unembed(self, x: Tensor) -> Tensor:
@@ -202,14 +197,15 @@ class Transformer(nn.Module):
             cache: whether to keep the keys and values of what is read; without, the same answer takes longer.
 
         Returns:
-            ids (B, L + length), the given ones first.
+            ids (B, L + length), the given ones first. Only each last place is scored, not by :meth:`forward`: hooks of
+            the parts run, those of the whole do not.
 
         Raises:
             TypeError, ValueError: as :meth:`forward` and :func:`next_probabilities`; also when ``top_k`` or ``top_p``
                 is given at temperature 0, or L + length − 1 is above ``max_length`` (the last token is not read).
         """
         check_ids("tokens", tokens, self.token_embedding.num_embeddings)
-        check_count("length", length)
+        check_counts(length=length)
         check_flags(cache=cache)
         if temperature != 0:
             check_positive("temperature", temperature)
@@ -269,7 +265,7 @@ class Transformer(nn.Module):
     ) -> tuple[Tensor, list[Tensor]]:
         """What the last block returns, (B, L, E), and the weights of each block, (B, H, L, S)."""
         kept = 0 if caches is None else len(caches[0])
-        B, L, H, S = *tokens.shape, self.blocks[0].self_attention.num_heads, kept + tokens.size(1)
+        (B, L), H, S = tokens.shape, self.blocks[0].self_attention.num_heads, kept + tokens.size(1)
         masks = self._masks(attn_masks, (B, H, L, S), tokens.device)
         x = self._embed(tokens, positions, kept)  # (B, L, E)
         bias = None
@@ -285,7 +281,7 @@ class Transformer(nn.Module):
 
     def _masks(self, attn_masks: object, weights_shape: tuple[int, ...], device) -> list[Tensor | None]:
         """What each block hides beside the future: by its own mask, and by the window."""
-        *_, L, S = weights_shape
+        L, S = weights_shape[-2:]
         numbers = range(len(self.blocks))
         if isinstance(attn_masks, Tensor):
             attn_masks = dict.fromkeys(numbers, attn_masks)

@@ -31,7 +31,7 @@ MODELS = {
     "none": {"positions": None},
     "window": {"positions": "rotary", "window": 4},
     "groups": {"positions": "alibi", "num_key_value_heads": 2},
-    "all": {"positions": "rotary", "num_key_value_heads": 1, "window": 3, "norm": "post"},
+    "all": {"positions": "rotary", "num_key_value_heads": 1, "head_dim": 6, "window": 3, "norm": "post"},
 }
 each_model = pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
 both_paths = pytest.mark.parametrize("need_weights", [False, True])
@@ -208,12 +208,7 @@ def test_a_refused_call_leaves_the_caches_as_they_were():
             model(tokens, caches, **wrong)
         assert [len(cache) for cache in caches] == [0, 0]
     cache = KeyValueCache()
-    refuses(
-        model,
-        {"tokens": tokens, "caches": [cache, cache]},
-        ValueError,
-        "caches must be one for each of 2 blocks",
-    )
+    refuses(model, {"tokens": tokens, "caches": [cache, cache]}, ValueError, "caches must be one for each of 2 blocks")
     caches = model.make_caches()
     model.blocks[0](rows(1, 3, 16), cache=caches[0])
     refuses(model, {"tokens": tokens, "caches": caches}, ValueError, "caches must keep the same tokens")

@@ -17,11 +17,11 @@ from attention import (
     Transformer,
     attention_weights,
     causal_mask,
-    linear_attention,
     masked_softmax,
     rotate,
     rotate_heads,
 )
+from refusals import refuses
 
 make = partial(Transformer, 11, 16, 4, 2, embed_std=0.5)
 
@@ -90,12 +90,10 @@ def test_a_norm_on_queries_and_keys(tokens):
     assert first.grad != second.grad
 
 
-@pytest.mark.parametrize("place", ["func", "args", "keywords"])
-def test_of_a_module_in_a_partial_each_block_has_its_own(place):
-    norm = nn.PReLU()
-    attend = {"func": partial(norm), "args": partial(max, norm), "keywords": partial(max, key=norm)}[place]
-    first, second = (getattr(block.self_attention.attend, place) for block in make(9, attend=attend).blocks)
-    assert first != second
+@pytest.mark.parametrize("hidden", [partial(nn.PReLU()), partial(max, nn.PReLU()), partial(max, key=nn.PReLU())])
+def test_a_module_in_a_partial_is_refused_as_nothing_would_train_it(hidden):
+    for layer, name in ((partial(make, 9), "attend"), (partial(FeedForward, 6), "activation")):
+        refuses(layer, {name: hidden}, TypeError, f"{name} must be a module whose forward does it")
 
 
 def test_a_feed_forward_layer_with_a_gate(tokens):
@@ -173,38 +171,30 @@ def test_rows_and_heads_exchanged_are_found(length, heads):
     for name, wrong in (("process_heads", turned), ("attend", answered)):
         with pytest.raises(ValueError, match=f"^{name} must"):
             MultiHeadAttention(16, heads, **{name: wrong})(x, x, x)
-    for weights in (lambda q, k: q[..., :1], lambda q, k: (q @ k.mT).transpose(1, 2)):
-        layer = MultiHeadAttention(16, heads, attend=lambda q, k, v, *_, of=weights: (v, of(q, k)))
+    for wrong in (lambda q, k: q[..., :1], lambda q, k: (q @ k.mT).transpose(1, 2)):
         with pytest.raises(ValueError, match=r"^attend must"):
-            layer(x, x, x, need_weights=True)
+            MultiHeadAttention(16, heads, attend=lambda q, k, v, *_, w=wrong: (v, w(q, k)))(x, x, x, need_weights=True)
+    layer = MultiHeadAttention(16, heads, attend=lambda *given: 1 / 0)  # some need more than the one row that tells
     with pytest.raises(ZeroDivisionError):
-        MultiHeadAttention(16, heads, attend=lambda *given: 1 / 0)(x, x, x)
+        layer(x, x, x)
     model = make(positions=None, attend=lambda query, key, value, mask, bias: (value, None))
     with pytest.raises(ValueError, match=r"^attend must return weights"):
         model.attention_maps(torch.zeros(1, 3, dtype=torch.long))
 
 
-ATTENDS = {
-    "as many keys as queries": lambda q, k, v, *_: (linear_attention(q, k, v, is_causal=True), None),
-    "four rows": lambda q, k, v, *_: (torch.arange(4)[:, None] * v, None),
-    "two keys at least": lambda q, k, v, *_: ((q @ k.mT).topk(2).values.mean(-1, keepdim=True) * v, None),
-}
-
-
-@pytest.mark.parametrize("attend", ATTENDS.values(), ids=ATTENDS)
-def test_what_attend_needs_it_needs_where_rows_are_as_many_as_heads_too(attend):
-    layer, x = MultiHeadAttention(16, 4, attend=attend), torch.randn(2, 4, 16)
-    q, k, v = (part(x).unflatten(-1, (4, 4)).transpose(1, 2) for part in (layer.q_proj, layer.k_proj, layer.v_proj))
-    assert_close(layer(x, x, x)[0], layer.out_proj(attend(q, k, v)[0].transpose(1, 2).flatten(2)))
-
-
-def test_draws_are_the_same_where_rows_are_as_many_as_heads():
+def test_a_function_is_asked_once_when_the_layer_is_made_and_what_it_draws_then_is_given_back():
     def noisy(query, key, value, mask, bias):
+        asked.append(tuple(query.shape))
         return value + torch.randn(1), None
 
-    layer, x = MultiHeadAttention(16, 4, attend=noisy), torch.randn(2, 5, 16)
-    four, five = (torch.manual_seed(1) and layer(*[x[:, :length]] * 3)[0] for length in (4, 5))
-    assert_close(four, five[:, :4])
+    asked, drawn, x = [], [], torch.randn(2, 4, 16)
+    for attend in (None, noisy):
+        torch.manual_seed(1)
+        layer = MultiHeadAttention(16, 4, attend=attend)
+        drawn.append(torch.rand(1))
+    layer(x, x, x)
+    assert drawn[0] == drawn[1]
+    assert asked == [(1, 4, 1, 4), (2, 4, 4, 4)]
 
 
 def test_a_layer_s_activation_is_its_own(tokens):
@@ -266,3 +256,9 @@ def test_a_cache_that_forgets(tokens, options):
         found = torch.cat([model(part, caches) for part in tokens.split(size, dim=1)], dim=1)
         assert_close(found, windowed(tokens))
     assert copy.copy(caches[0]).key.size(2) == 3
+    caches[1].update, before = None, caches[0].key
+    refuses(windowed, {"tokens": tokens, "caches": caches}, TypeError, "callable")
+    assert caches[0].key is before
+    layer, x = windowed.blocks[0].self_attention, torch.randn(2, 1, 16, dtype=torch.float64)
+    biased, plain = (layer(x, x, x, attn_bias=b, cache=copy.copy(caches[0]))[0] for b in (torch.tensor(0.5), None))
+    assert_close(biased, plain)

@@ -277,15 +277,15 @@ def test_the_parameters_start_as_pytorch_s_do(bias):
 @pytest.mark.parametrize("B", [2, 3], ids=["B≠H", "B=H"])
 @pytest.mark.parametrize("shape", ["LS", "1S", "B1S", "BLS", "1LS", "B11S", "B1LS", "BH1S", "BHLS", "1HLS", "11LS"])
 def test_every_shape_of_a_mask(shape, B, need_weights):
-    ours = MultiHeadAttention(15, 3).double()
+    ours = MultiHeadAttention(15, 3, head_dim=4).double()
     inputs = [torch.randn(B, n, 15, dtype=torch.float64) for n in (5, 7, 7)]
     mask = torch.rand([{"1": 1, "B": B, "H": 3, "L": 5, "S": 7}[letter] for letter in shape]) < 0.5
     rows = mask.unsqueeze(1) if len(shape) == 3 else mask
     query, key, value = (
-        layer(tensor).view(B, -1, 3, 5).transpose(1, 2) for layer, tensor in zip(ours.children(), inputs, strict=False)
+        layer(tensor).view(B, -1, 3, 4).transpose(1, 2) for layer, tensor in zip(ours.children(), inputs, strict=False)
     )
-    weights = (query @ key.mT / math.sqrt(5)).masked_fill(~rows, -math.inf).softmax(-1).nan_to_num()
-    expected = ours.out_proj((weights @ value).transpose(1, 2).reshape(B, 5, 15))
+    weights = (query @ key.mT / math.sqrt(4)).masked_fill(~rows, -math.inf).softmax(-1).nan_to_num()
+    expected = ours.out_proj((weights @ value).transpose(1, 2).reshape(B, 5, 12))
     actual = ours(*inputs, mask, need_weights=need_weights)
     assert_near(actual[0], expected)
     if need_weights:
@@ -564,9 +564,10 @@ WRONG_HEADS = [
     (ValueError, "embed_dim", {"embed_dim": 0}),
     (ValueError, "num_heads", {"num_heads": 0}),
     (ValueError, "num_heads", {"num_heads": 4}),
+    (ValueError, "head_dim", {"head_dim": 0}),
     (ValueError, "dropout", {"dropout": 1.5}),
     *[(TypeError, "dropout", {"dropout": wrong}) for wrong in (True, torch.ones(2))],
-    (TypeError, "bias", {"bias": "no"}),
+    *[(TypeError, "bias", {"bias": wrong}) for wrong in ("no", type("bool_", (), {})())],
     (TypeError, "process_heads", {"process_heads": True}),
     (TypeError, "attend", {"attend": "fused"}),
     (TypeError, "num_key_value_heads", {"num_key_value_heads": 1.0}),

@@ -99,6 +99,7 @@ def test_half_precision_at_position_a_million(dtype, layout):
     x, far = torch.randn(4, 8).to(dtype), torch.arange(4) + 10**6
     expected = rotate(x.double(), far, layout=layout)
     assert_equal(rotate(x, far, layout=layout), expected.to(dtype))
+    assert_equal(rotate_heads(x, x[:, :2], far, far)[1], rotate(x[:, :2], far))  # narrower, with angles of its own
     assert_close(rotate(x.double(), far, layout=layout), turned_by_complex_numbers(x.double(), far, 10000.0, layout))
 
 
@@ -158,6 +159,7 @@ WRONG_SINUSOIDS = [
     (ValueError, "length", {"length": -1}),
     (ValueError, "dim", {"dim": 5}),
     (ValueError, "base", {"base": 0}),
+    (TypeError, "dtype", {"dtype": torch.int64}),
 ]
 WRONG_ROTATE = [
     (TypeError, "x", {"x": ones(5, 8).long()}),
@@ -174,6 +176,7 @@ WRONG_ROTATE = [
 WRONG_BIAS = [
     (TypeError, "num_heads", {"num_heads": 2.0}),
     (ValueError, "num_heads", {"num_heads": 0}),
+    (TypeError, "dtype", {"num_heads": 2, "dtype": torch.int64}),
     (ValueError, "length", {"length": -1}),
     (ValueError, "key_length", {"key_length": -2}),
     (TypeError, "offset", {"offset": 0.5}),
@@ -183,4 +186,4 @@ WRONG_BIAS = [
 test_sinusoids_say_what_is_wrong = refusals(sinusoidal_positions, {"length": 3, "dim": 4}, WRONG_SINUSOIDS)
 test_rotate_says_what_is_wrong = refusals(rotate, {"x": ones(2, 3, 5, 8)}, WRONG_ROTATE)
 test_the_bias_says_what_is_wrong = refusals(alibi_bias, {"num_heads": 2, "length": 3}, WRONG_BIAS)
-test_slopes_say_what_is_wrong = refusals(alibi_slopes, {}, WRONG_BIAS[:2])
+test_slopes_say_what_is_wrong = refusals(alibi_slopes, {}, WRONG_BIAS[:3])

@@ -11,7 +11,7 @@ import torch
 from torch import Generator, Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from attention.arguments import check_count, check_ids
+from attention.arguments import check_counts, check_ids
 from attention.seq2seq import EOS, PAD
 
 FIRST, LAST = date(1969, 1, 1), date(2068, 12, 31)  # two digits name one of these hundred years, as in POSIX
@@ -58,7 +58,7 @@ def draw_dates(number: int, *, generator: Generator) -> list[tuple[str, str]]:
     >>> text, iso
     ('Monday, 11 October 2055', '2055-10-11')
     """
-    check_count("number", number)
+    check_counts(number=number)
     if number > DAYS:
         raise ValueError(f"number must be at most {DAYS}, the days from {FIRST} to {LAST}, found {number}")
     offsets = torch.randperm(DAYS, generator=generator, device=generator.device)[:number]
@@ -86,7 +86,7 @@ def draw_dictionary(size: int, *, generator: Generator) -> tuple[str, str]:
     >>> draw_dictionary(4, generator=torch.Generator().manual_seed(0))
     ('d0 b9 a4 c3', '4930')
     """
-    check_count("size", size, least=1)
+    check_counts(least=1, size=size)
     if size > len(LETTERS):
         raise ValueError(f"size must be at most {len(LETTERS)}, one entry a letter, found {size}")
     digits = torch.randint(10, (size,), generator=generator, device=generator.device).tolist()

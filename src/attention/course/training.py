@@ -9,7 +9,7 @@ import torch
 from torch import Generator, Tensor
 from torch.nn.functional import cross_entropy, pad
 
-from attention.arguments import check_count, check_positive, shapes
+from attention.arguments import check_counts, check_positive, shapes
 from attention.seq2seq import PAD, Translator, lengths_on_cpu
 
 
@@ -50,8 +50,7 @@ def train(
 
     Source: Kingma and Ba (2015) for Adam; Smith and Topin (2019) for the cycle.
     """
-    check_count("steps", steps, least=1)
-    check_count("batch_size", batch_size, least=1)
+    check_counts(least=1, steps=steps, batch_size=batch_size)
     check_positive("learning_rate", learning_rate)
     check_pairs(source, target)
     lengths = lengths_on_cpu(lengths, source)  # on the CPU, as the batches' rows: to read them takes no waiting

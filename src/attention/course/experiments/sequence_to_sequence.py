@@ -14,10 +14,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
+from attention.contexts import AdditiveAttention
 from attention.course.data import Vocabulary, draw_dictionary
 from attention.course.experiments.runs import FIRST_LOSSES, command, stored
 from attention.course.training import train
-from attention.modules import AdditiveAttention
 from attention.seq2seq import Decoder, Encoder, Translator
 
 SIZES = range(2, 9)  # of the dictionaries on which a translator is tested

@@ -14,11 +14,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from attention.contexts import AdditiveAttention
 from attention.course.data import Vocabulary, draw_dates
 from attention.course.experiments import induction
 from attention.course.experiments.runs import command, descend, stored
 from attention.course.training import exact_matches, train
-from attention.modules import AdditiveAttention
 from attention.seq2seq import Decoder, Encoder, Translator
 
 STEPS = {"translator": 180, "copier": 200}
