@@ -14,6 +14,7 @@ const UNSAID = `details, #exercises, .attention-explorer, .toctree-wrapper, .cel
   .cell:has(.cell_output > img) .cell_input *, #what-you-can-do-now strong, :is(table, li, figure) *`;
 const SMALL = "(max-width: 600px), (max-height: 480px)"; // too small for a lecture: present.css hides what begins it
 const SET_UP = /^($|import |from |%|device =|plt\.style|torch\.set_)/; // a line of code that a room need not see
+const LAST_SENTENCE = /([^.?!]|[.?!](?!\s))+$/; // before a cell: it says what the cell shows
 const SENTENCE = /^\P{Ll}(\S+\s+){3}.*[.?!]$/su; // in bold, it has four words, a beginning and an end
 
 /**
@@ -62,11 +63,14 @@ function makeSheet(part) {
   for (const svg of copy.querySelectorAll("svg")) svg.style.width = svg.getAttribute("width"); // as MathJax has it
   const title = part.closest("section")?.querySelector("h1, h2, h3");
   const kicker = title && title !== part ? make("small", {}, title.firstChild.textContent) : "";
-  const printed = part.matches(PRINTED) ? [] : (part.closest(".cell")?.querySelectorAll(PRINTED) ?? []);
+  const cell = part.closest(".cell");
+  const printed = part.matches(PRINTED) ? [] : (cell?.querySelectorAll(PRINTED) ?? []);
+  const before = part.matches("pre, img") && cell?.matches("p + *") ? cell.previousElementSibling.innerText : "";
+  const [said] = before.match(LAST_SENTENCE) ?? [""];
   const isWhole = part.matches("table, ul, ol, pre, img");
   const whole = isWhole ? [copy, ...[...printed].map((words) => words.cloneNode(true))] : copy.childNodes;
   const box = make("div", { class: `${part.tagName} highlight` }, ...whole); // code is coloured as on the page
-  const el = make("div", { class: "attention-explorer sheet" }, kicker, box);
+  const el = make("div", { class: "attention-explorer sheet" }, kicker, make("p", {}, said), box);
   return { el, part, size: 0, lay() {} };
 }
 
