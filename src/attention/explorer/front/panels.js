@@ -132,7 +132,7 @@ function arranged(data, panels) {
     const elements = members.map(({ element }) => element);
     if (typeof key === "number") {
       const across = members.length < 5 ? members.length : members.length < 7 ? 3 : 4;
-      const least = members.every(({ kind }) => kind === first.kind) ? 9 : 15; // rem
+      const least = first.kind === "plane" ? 4 : members.every(({ kind }) => kind === first.kind) ? 9 : 15; // rem
       const style = `--across: ${across}; --least: ${least}; --width: 99`;
       return make("div", { class: "multiples", style }, ...elements, ...shareLegend(members));
     }

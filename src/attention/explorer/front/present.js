@@ -14,7 +14,7 @@ const UNSAID = `details, #exercises, .attention-explorer, .toctree-wrapper, .cel
   .cell:has(.cell_output > img) .cell_input *, #what-you-can-do-now strong, :is(table, li, figure) *`;
 const SMALL = "(max-width: 600px), (max-height: 480px)"; // too small for a lecture: present.css hides what begins it
 const SET_UP = /^($|import |from |%|device =|plt\.style|torch\.set_)/; // a line of code that a room need not see
-const LAST_SENTENCE = /([^.?!]|[.?!](?!\s))+$/; // before a cell: it says what the cell shows
+const LAST_SENTENCE = /([^.?!]|[.?!](?!\s))+:$/; // before a cell: it says what the cell shows
 const SENTENCE = /^\P{Ll}(\S+\s+){3}.*[.?!]$/su; // in bold, it has four words, a beginning and an end
 
 /**
