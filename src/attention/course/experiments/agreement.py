@@ -29,7 +29,7 @@ VOCABULARY = [".", "the", "that", *" ".join([*NOUNS, *DOES, *SEES, NEAR, WHEN]).
 IDS = {word: number for number, word in enumerate(VOCABULARY)}
 
 WIDTH, HEADS, BLOCKS, LENGTH = 64, 4, 2, 24
-BATCH, RATE, WARM_UP, STEPS, EARLY = 32, 0.003, 50, 600, 150
+BATCH, RATE, WARM_UP, STEPS, EARLY = 16, 0.003, 50, 600, 150
 SENTENCES, TESTED, WRITTEN = 20_000, 400, 200  # in the text; of either kind in the test; by the model
 WITHOUT = ("nothing", "norms", "feed-forward", "second block", "residual", "attention")
 RUNS = [{"without": without, "seed": seed} for without in WITHOUT for seed in range(10)]
