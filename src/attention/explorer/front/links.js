@@ -20,7 +20,7 @@ function followLinks() {
   listen(window, "hashchange", () => {
     const el = explorerAt(location.hash);
     el?.explorer.obey(parseAddress(location.hash).labels);
-    if (el && !history.state?.followed && !isInSight(el)) bring(el);
+    if (el && !history.state?.followed) bring(el);
   });
   listen(document, "click", (event) => {
     const link = event.target.closest?.('a[href^="#"]');
@@ -39,13 +39,6 @@ const WAY = 64; // pixels at the lower edge that the way back takes
 
 /** How high the page's own bar is, below which figures are seen. */
 const ceilingOf = (el) => parseFloat(getComputedStyle(el).getPropertyValue("--al-top")) || 0;
-
-/** Is half of it on the screen, or half of the screen full of it? */
-function isInSight(el) {
-  const { top, bottom, height } = rectOf(el);
-  const ceiling = ceilingOf(el);
-  return Math.min(bottom, innerHeight) - Math.max(top, ceiling) >= Math.min(height, innerHeight - ceiling) / 2;
-}
 
 /** Scroll it to the middle of the screen, or its head to the top, so far below. @param {ScrollBehavior} behavior */
 function bring(el, behavior = "auto", below = 0) {
@@ -76,7 +69,7 @@ function showBoth(el, link) {
     const by = clamp(0, least, most);
     if (most - least > 8) return scrollBy({ top: by + 8 * Math.sign(by) });
   }
-  if (!isInSight(el)) visit(el, link, bar);
+  visit(el, link, bar);
 }
 
 /** Bring it, and while the link that asked for it is out of sight offer the way back. @param {HTMLElement} link */
@@ -86,7 +79,7 @@ function visit(el, link, bar) {
     link.scrollIntoView({ block: "center" });
     focusOn(link);
   };
-  const back = makeButton({ class: "al-back", hidden: "" }, goBack, "↩ back to the text");
+  const back = makeButton({ class: "al-back screen", hidden: "" }, goBack, "↩ back to the text");
   const watch = new IntersectionObserver(([{ isIntersecting }]) => {
     if (isIntersecting && !back.hidden) removeWayBack();
     else back.hidden = isIntersecting;

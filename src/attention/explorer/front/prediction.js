@@ -100,10 +100,7 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
     stand(guess === null ? "shown" : "guessed");
     store.save();
     focusOn(verdict);
-    const panel = asked().element;
-    const isRoom = rectOf(panel).bottom - rectOf(verdict).top < innerHeight - 90; // without the page's bar
-    const isBelow = isRoom && rectOf(panel).bottom > innerHeight;
-    (isBelow ? panel : after).scrollIntoView({ block: isRoom ? "nearest" : "start" }); // the verdict in any case
+    after.scrollIntoView({ block: "nearest" }); // it stands where the choices stood: the page seldom moves
   }
 
   function leaveFor(state) {

@@ -11,10 +11,13 @@ const LEAST = 0.5; // what does not fit is drawn smaller, down to this part
 const SAID = ".bd-article :is(h1, div.math, strong, table, ul, ol, pre, .cell_output > img)";
 const PRINTED = ".cell_output pre"; // stands below its code, and by itself where that is folded
 const UNSAID = `details, #exercises, .attention-explorer, .toctree-wrapper, .cell:not(.tag_hide-input) ${PRINTED},
-  .cell:has(.cell_output > img) .cell_input *, #what-you-can-do-now strong, :is(table, li, figure) *`;
+  .cell:has(.cell_output > img) .cell_input *, :is(h1, #the-chapter-on-one-screen .cell) ~ .cell pre,
+  #what-you-can-do-now :is(strong, pre), :is(table, li, figure) *`;
 const SMALL = "(max-width: 600px), (max-height: 480px)"; // too small for a lecture: present.css hides what begins it
-const SET_UP = /^($|import |from |%|device =|plt\.style|torch\.set_)/; // a line of code that a room need not see
-const LAST_SENTENCE = /([^.?!]|[.?!](?!\s))+:$/; // before a cell: it says what the cell shows
+const ASKED = /[:?]$/; // the sentence before code that makes it a slide
+const TAUGHT = /^(def|class) /m; // code that is one without it
+const OVERLONG = /^\p{Ll}|.{180}/su; // sentences that lead to code, or begin before a formula
+const FULL = 20; // lines on a slide: code, what it prints, two of words
 const SENTENCE = /^\P{Ll}(\S+\s+){3}.*[.?!]$/su; // in bold, it has four words, a beginning and an end
 
 /**
@@ -39,39 +42,57 @@ function makePresentation(el, acts) {
     fit(); // a verdict may take more room
   });
   Object.assign(el, { slide, present: () => begin(slide) });
-  /** How much larger a drawing is than on the page; 0 while it is not presented. */
-  const scale = () => slide.size * DRAWN;
-  return { button, scale, stop: () => shown === slide && hide() };
+  return { button, scale: () => slide.size * DRAWN, stop: () => shown === slide && hide() };
 }
 
-/** The parts of the page that are shown, in their order. @returns {any[]} */
+/** The sentences before a cell that say what it shows: as many as are short, or the last. @returns {any} */
+function leadOf(part) {
+  const lead = document.createRange();
+  const before = part.closest("p + .cell")?.previousElementSibling ?? make("p");
+  lead.selectNodeContents(before);
+  for (const text of before.childNodes)
+    for (const end of (text.data ?? "").matchAll(/[.?!]\)?\s/g))
+      if (OVERLONG.test(lead)) lead.setStart(text, end.index + end[0].length);
+  return lead;
+}
+
+/** The parts of the page that are shown, in their order; `more` is code that stands below a part, while it has room. */
 function slideParts() {
   const isTold = {
     STRONG: (words) => SENTENCE.test(words),
-    PRE: (words) => !words.split("\n").every((line) => SET_UP.test(line)),
+    PRE: (words, part) => TAUGHT.test(words) || ASKED.test(leadOf(part)),
   };
-  const isSaid = (part) => !part.closest(UNSAID) && (isTold[part.tagName]?.(part.textContent) ?? true);
-  /** @type {any[]} */
-  const parts = [...document.querySelectorAll(`${SAID}, .attention-explorer`)];
-  return parts.filter((part) => part.slide ?? (part.matches(SAID) && isSaid(part)));
+  const isSaid = (part) => !part.closest(UNSAID) && (isTold[part.tagName]?.(part.textContent, part) ?? true);
+  let [first, room] = [null, 0];
+  return [...document.querySelectorAll(`${SAID}, .attention-explorer`)].filter((part) => {
+    if (!(part.slide ?? (part.matches(SAID) && isSaid(part)))) return false;
+    const lines = part.matches(".cell pre") ? part.closest(".cell").innerText.match(/.+/g).length + 2 : Infinity;
+    const isMore = lines <= room && first.closest("section") === part.closest("section");
+    room = (isMore ? room : FULL) - lines;
+    isMore ? first.more.push(part) : ((first = part).more = []);
+    return !isMore;
+  });
 }
 
 /** A part of the text as a slide. @returns {Slide} */
 function makeSheet(part) {
-  const copy = part.cloneNode(true);
-  copy.querySelector(".headerlink")?.remove();
-  for (const svg of copy.querySelectorAll("svg")) svg.style.width = svg.getAttribute("width"); // as MathJax has it
   const title = part.closest("section")?.querySelector("h1, h2, h3");
   const kicker = title && title !== part ? make("small", {}, title.firstChild.textContent) : "";
-  const cell = part.closest(".cell");
-  const printed = part.matches(PRINTED) ? [] : (cell?.querySelectorAll(PRINTED) ?? []);
-  const before = part.matches("pre, img") && cell?.matches("p + *") ? cell.previousElementSibling.innerText : "";
-  const [said] = before.match(LAST_SENTENCE) ?? [""];
+  const el = make("div", { class: "attention-explorer sheet" }, kicker, ...[part, ...part.more].flatMap(writePart));
+  for (const svg of el.querySelectorAll("svg")) svg.style.width = svg.getAttribute("width"); // as MathJax has it
+  return { el, part, size: 0, lay() {} };
+}
+
+/** A part as a slide has it, and what leads to it. @returns {HTMLElement[]} */
+function writePart(part) {
+  const copy = part.cloneNode(true);
+  copy.querySelector(".headerlink")?.remove();
+  const printed = part.matches(PRINTED) ? [] : (part.closest(".cell")?.querySelectorAll(PRINTED) ?? []);
   const isWhole = part.matches("table, ul, ol, pre, img");
   const whole = isWhole ? [copy, ...[...printed].map((words) => words.cloneNode(true))] : copy.childNodes;
-  const box = make("div", { class: `${part.tagName} highlight` }, ...whole); // code is coloured as on the page
-  const el = make("div", { class: "attention-explorer sheet" }, kicker, make("p", {}, said), box);
-  return { el, part, size: 0, lay() {} };
+  const said = ASKED.test(leadOf(part)) ? [make("p", {}, leadOf(part).cloneContents())] : [];
+  const look = part.matches("pre") ? "PRE highlight" : part.tagName; // code is coloured as on the page
+  return [...said, make("div", { class: look }, ...whole)];
 }
 
 /** Begin with the figure that the address names, or with the title. */

@@ -11,6 +11,9 @@ function makeStore(controls, given, save) {
   const at = controls.map((spec) => spec.initial);
   const state = { ...beginning, ...given };
   const live = save !== null;
+  const subscribe = (hear) => subscribers.push(hear);
+  /** The number of a control. @param {string} name */
+  const axis = (name) => store.controls.findIndex((spec) => spec.name === name);
   const store = { controls, beginning, state, at, live, set, subscribe, offer, axis, written, named };
 
   function place() {
@@ -27,19 +30,10 @@ function makeStore(controls, given, save) {
     subscribers.forEach((hear) => hear());
   }
 
-  function subscribe(hear) {
-    subscribers.push(hear);
-  }
-
   /** Take the same controls with other states, as a kernel has computed them. */
   function offer(next) {
     store.controls = next;
     place();
-  }
-
-  /** The number of a control. @param {string} name */
-  function axis(name) {
-    return store.controls.findIndex((spec) => spec.name === name);
   }
 
   /** What of a state is not as in another, in words. */

@@ -87,7 +87,8 @@ function heatmap(read, hand) {
   function tell() {
     const [row, column] = at;
     const where = `${now.axes[0] || "row"} ${now.rows[row]} → ${now.axes[1] || "column"} ${now.columns[column]}: `;
-    hand.tell(where, toldAt(now, row * columns + column), rectOf(cells[row][column]));
+    const [{ top }, { left, width, bottom }] = [corner, cells[row][column]].map(rectOf); // above both
+    hand.tell(where, toldAt(now, row * columns + column), new DOMRect(left, top + 8, width, bottom - top - 8));
   }
 
   /** Let a row and a column stand out; −1 for none. */
