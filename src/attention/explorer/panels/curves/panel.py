@@ -106,6 +106,7 @@ class Curves(Panel):
         x = self.numbers["x"]
         lines = [self.numbers[f"line_{index}"] for index in range(len(self.words["names"]))]
         kept = np.unique(np.linspace(0, len(x) - 1, min(len(x), MOST_ROWS)).round().astype(int)) if len(x) else []
+        kept = [index for index in kept if not lines or not np.isnan([line[index] for line in lines]).all()]
         rows = [names_row(self.words["axes"][0], *self.words["names"])]
         rows += [numbers_row(written(x[index]), [line[index] for line in lines]) for index in kept]
         note = f" ({len(kept)} of {len(x)} places)" if len(kept) < len(x) else ""
