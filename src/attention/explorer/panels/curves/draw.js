@@ -62,9 +62,9 @@ function curves(read, hand) {
 
   /** What the picture shows, for those who do not see it. */
   function sentence() {
-    const last = now.x.length - 1;
     const said = names.map((name, i) => {
       const line = now.line[i];
+      const last = Math.max(line.findLastIndex(Number.isFinite), 0); // the rest is not drawn yet
       return `${name} goes from ${told(line[0])} at ${told(now.x[0])} to ${told(line[last])} at ${told(now.x[last])}`;
     });
     const points = pointNames.map((name, i) =>
@@ -89,7 +89,7 @@ function curves(read, hand) {
     const top = now.axes[1] && !read.small ? 30 : moments.length ? 18 : 9;
     const up = marksOf(now.limits, now.y_scale, read.small ? 2 : 4);
     const left = Math.max(read.small ? 30 : 46, ...up.map(({ label }) => textWidth(label, 13) + 12));
-    const box = { left, right, top, bottom: height - (read.small ? 20 : 38) - (grips.length ? 8 : 0) };
+    const box = { left, right, top, bottom: height - (read.small ? 20 : 38) - (grips.length ? 18 : 0) };
     plot = { width, box, isDirect, beside, ...scales(now.x_limits, now.limits, box, now.x_scale, now.y_scale) };
     const { px, py } = plot;
     set(svg, { viewBox: `0 0 ${width} ${height}` });
@@ -163,15 +163,15 @@ function curves(read, hand) {
     return plot.py(line[i - 1]) + ((plot.px(x) - left) / (right - left)) * (plot.py(line[i]) - plot.py(line[i - 1]));
   }
 
-  /** Where a handle lies in a state, in pixels: a point, or the foot of a moment. */
+  /** Where a handle lies in a state, in pixels: a point, or below a moment, where it covers no value. */
   function spotOf(name, { points_x, points_y, moments }) {
     const i = pointNames.indexOf(name);
-    if (i < 0) return [plot.px(moments[momentNames.indexOf(name)]), plot.box.bottom];
+    if (i < 0) return [plot.px(moments[momentNames.indexOf(name)]), plot.box.bottom + 10];
     return [plot.px(points_x[i][0]), plot.py(points_y[i][0])];
   }
 
   function drawFrame(up) {
-    const words = { names: read.small ? ["", ""] : now.axes, edge: 4, under: grips.length ? 24 : 16 };
+    const words = { names: read.small ? ["", ""] : now.axes, edge: 4, under: grips.length ? 34 : 16 };
     drawAxes(frame, plot, marksAcross(), up, words);
     ends.forEach((end) => set(end, { visibility: plot.isDirect ? "visible" : "hidden" }));
     const dot = () => make("i", { class: "dot", "aria-hidden": "true" });
