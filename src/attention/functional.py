@@ -90,9 +90,9 @@ def scaled_dot_product_attention(
 ) -> Tensor:
     """Average the values by how well their keys match each query: ``softmax(query · keyᵀ / √D) · value``.
 
-    Answers as :func:`torch.nn.functional.scaled_dot_product_attention` does, with two differences: a query
-    that may attend to nothing gets zeros in every version, and a mask may be combined with ``is_causal``. It is
-    the readable form: it holds the whole (…, L, S) matrix of weights, which PyTorch's fused kernels never form.
+    Answers as :func:`torch.nn.functional.scaled_dot_product_attention` does with a boolean mask, but a query that
+    may attend to nothing gets zeros in every version, and a mask may be combined with ``is_causal``. It is the
+    readable form: it holds the whole (…, L, S) matrix of weights, which PyTorch's fused kernels never form.
 
     Args:
         query: (…, L, D).

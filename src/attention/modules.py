@@ -5,6 +5,7 @@ those that a cache keeps), E width, D width of a head, E / H as a rule.
 """
 
 import contextlib
+import copy
 import math
 from collections.abc import Callable
 from functools import partial
@@ -133,7 +134,7 @@ class MultiHeadAttention(nn.Module):
                 :func:`attention.alibi_bias`; −∞ hides a key. One bias per batch row is (B, 1, L, S), and where B = H
                 one per head is (1, H, L, S).
             key_mask: bool (B, S), True = may attend: hides padding from all of a sequence's queries. Padding must still
-                be numbers: without weights NaN comes through, as in PyTorch's kernels and layer.
+                be numbers: NaN comes through, as in PyTorch's kernels and layer.
             cache: to which these keys and values are added, and with them all that it keeps are attended to: S keys in
                 masks, bias and weights.
             query_positions: where the queries stand, (L,) or (B, L), for a layer with ``process_heads``; when not
@@ -279,6 +280,7 @@ def _check_order(name: str, function: Callable | None, *given: Tensor | None) ->
     if function is None:
         return
     check_function(name, function)
+    function = copy.deepcopy(function) if isinstance(function, nn.Module) else function  # its own statistics stay
     answers = ()
     with torch.random.fork_rng([given[0].device] if given[0].is_cuda else []), contextlib.suppress(Exception):
         answers = tuple(function(*given))
