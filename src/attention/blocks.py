@@ -4,13 +4,12 @@ Dimensions: B batch, L tokens, S keys (as many, and those that a cache keeps; or
 inside the feed-forward layer, H heads.
 """
 
-import copy
 from collections.abc import Callable
 
 from torch import Tensor, nn
 
 from attention.arguments import check_choice, check_counts
-from attention.modules import MultiHeadAttention, check_function
+from attention.modules import MultiHeadAttention, check_function, own_copy
 
 MakeLayer = Callable[[int], nn.Module]
 
@@ -220,11 +219,6 @@ def _before_and_after(norm: str, norm_layer: MakeLayer) -> tuple[MakeLayer, Make
     check_choice("norm", norm, ("pre", "post"))
     check_factory("norm_layer", norm_layer, "nn.LayerNorm")
     return (norm_layer, nn.Identity) if norm == "pre" else (nn.Identity, norm_layer)
-
-
-def own_copy(option: object) -> object:
-    """A copy of a module, as every layer has weights of its own; anything else as it is."""
-    return copy.deepcopy(option) if isinstance(option, nn.Module) else option
 
 
 def check_factory(name: str, factory: MakeLayer, example: str) -> None:

@@ -272,6 +272,11 @@ def check_function(name: str, function: Callable) -> None:
         raise TypeError(f"{name} must be a module whose forward does it, not a partial of one, found {function!r}")
 
 
+def own_copy(option: object) -> object:
+    """A copy of a module, as every layer has weights of its own; anything else as it is."""
+    return copy.deepcopy(option) if isinstance(option, nn.Module) else option
+
+
 def _check_order(name: str, function: Callable | None, *given: Tensor | None) -> None:
     """Raise if the function makes (B, L, H, D) of (B, H, L, D): of one row, as where L = H no shape tells.
 
@@ -280,10 +285,9 @@ def _check_order(name: str, function: Callable | None, *given: Tensor | None) ->
     if function is None:
         return
     check_function(name, function)
-    function = copy.deepcopy(function) if isinstance(function, nn.Module) else function  # its own statistics stay
-    answers = ()
+    answers, asked = (), own_copy(function)  # a module's own statistics stay
     with torch.random.fork_rng([given[0].device] if given[0].is_cuda else []), contextlib.suppress(Exception):
-        answers = tuple(function(*given))
+        answers = tuple(asked(*given))
     for answer, each in zip(answers, given, strict=False):
         if isinstance(answer, Tensor) and answer.dim() == 4 and answer.size(1) != each.size(1):
             raise ValueError(f"{name} must keep the order (B, heads, rows, …), found {tuple(answer.shape)} for one row")

@@ -10,11 +10,12 @@ import torch
 from torch import Generator, Tensor, nn
 
 from attention.arguments import check_choice, check_counts, check_flags, check_ids, check_positive
-from attention.blocks import Block, FeedForward, MakeLayer, own_copy
+from attention.blocks import Block, FeedForward, MakeLayer
 from attention.cache import KeyValueCache
 from attention.checkpoints import read_gpt2
 from attention.functional import at_least_float32
 from attention.masks import window_mask, with_head_axis
+from attention.modules import own_copy
 from attention.positions import alibi_bias, check_positions, rotate_heads
 from attention.sampling import next_probabilities, without_dropout
 

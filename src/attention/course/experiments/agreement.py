@@ -4,7 +4,7 @@ A small grammar makes sentences whose verb agrees with the subject, past other n
 Transformer learns to write them; of each start this keeps which rule its verbs follow, how many of its sentences are
 grammatical, and what is left without one of its heads. Then it is trained without one of its parts.
 
-All runs together take about a quarter of an hour on one processor core.
+All runs together take about ten minutes on one processor core.
 """
 
 import math

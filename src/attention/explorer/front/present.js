@@ -63,15 +63,17 @@ function slideParts() {
     PRE: (words, part) => TAUGHT.test(words) || ASKED.test(leadOf(part)),
   };
   const isSaid = (part) => !part.closest(UNSAID) && (isTold[part.tagName]?.(part.textContent, part) ?? true);
-  let [first, room] = [null, 0];
-  return [...document.querySelectorAll(`${SAID}, .attention-explorer`)].filter((part) => {
-    if (!(part.slide ?? (part.matches(SAID) && isSaid(part)))) return false;
+  const slides = [];
+  let room = 0; // for so many lines, on the last of them
+  for (const part of document.querySelectorAll(`${SAID}, .attention-explorer`)) {
+    if (!(part.slide ?? (part.matches(SAID) && isSaid(part)))) continue;
     const lines = part.matches(".cell pre") ? part.closest(".cell").innerText.match(/.+/g).length + 2 : Infinity;
-    const isMore = lines <= room && first.closest("section") === part.closest("section");
+    const isMore = lines <= room && slides.at(-1).closest("section") === part.closest("section");
+    if (isMore) slides.at(-1).more.push(part);
+    else slides.push(Object.assign(part, { more: [] }));
     room = (isMore ? room : FULL) - lines;
-    isMore ? first.more.push(part) : ((first = part).more = []);
-    return !isMore;
-  });
+  }
+  return slides;
 }
 
 /** A part of the text as a slide. @returns {Slide} */
