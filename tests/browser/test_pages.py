@@ -229,7 +229,9 @@ FOLLOW_ALL = f"""async () => {{
         for (let [y, still] = [scrollY, 0]; still < 3; still = scrollY === y ? still + 1 : 0, y = scrollY)
             await new Promise(requestAnimationFrame);
     }};
-    const isSeen = ({{top, bottom}}) => top < innerHeight && bottom > 0;
+    const until = async (holds) => {{
+        for (const end = Date.now() + 10_000; !holds() && Date.now() < end;) await new Promise(requestAnimationFrame);
+    }};
     const followed = [];
     for (const link of document.querySelectorAll('article a[href^="#"][href*="?"]')) {{
         link.scrollIntoView({{block: 'center', behavior: 'instant'}});
@@ -238,11 +240,13 @@ FOLLOW_ALL = f"""async () => {{
         link.click();
         const [figure] = link.getAttribute('href').slice(1).split('?');
         const state = ({STATE})(document.getElementById(figure));
+        const isSeen = () => link.getBoundingClientRect().top < innerHeight && link.getBoundingClientRect().bottom > 0;
+        const wayBack = () => document.querySelector('.al-back:not([hidden])');
         await settled();
-        const back = document.querySelector('.al-back');
-        if (back?.checkVisibility()) back.click();
-        await settled();
-        followed.push([link.getAttribute('href'), isOnTop, state, isSeen(link.getBoundingClientRect())]);
+        await until(() => isSeen() || wayBack());
+        wayBack()?.click();
+        await until(isSeen);
+        followed.push([link.getAttribute('href'), isOnTop, state, isSeen()]);
     }}
     return followed;
 }}"""
