@@ -6,9 +6,9 @@ import sys
 
 
 def test_a_ring_of_three_processes_answers_as_one_does_and_counts_what_it_receives():
-    launch = ["torch.distributed.run", "--nproc-per-node=3", "-m", "attention.course.experiments.sharded"]
+    launch = "-m torch.distributed.run --standalone --nproc-per-node=3 -m attention.course.experiments.sharded"
     run = subprocess.run(
-        [sys.executable, "-m", *launch],
+        [sys.executable, *launch.split()],
         capture_output=True,
         text=True,
         timeout=120,

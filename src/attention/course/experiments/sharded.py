@@ -1,7 +1,7 @@
 """One attention over several processes, each with a stretch of the text: keys and values go round in a ring.
 
-``python -m torch.distributed.run --nproc-per-node=2 -m attention.course.experiments.sharded`` compares what the
-processes answer with the answer of one, and counts what each receives. They speak by gloo, on CPUs.
+``torchrun --standalone --nproc-per-node=2 -m attention.course.experiments.sharded`` compares what the processes answer
+with the answer of one, and counts what each receives. They speak by gloo, on CPUs.
 """
 
 import math
