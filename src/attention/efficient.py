@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
 from attention.arguments import check_counts, check_flags, check_value, leading, shapes, weights_shape_of
 from attention.functional import at_least_float32, clamped, scaled, without_autocast
@@ -98,7 +97,8 @@ def streaming_attention(
         block_size: how many keys are read at a time.
 
     Returns:
-        output (…, L, Dv), of the query's dtype, computed in float32 or better. Its gradient can be taken once.
+        output (…, L, Dv), of the query's dtype, computed in float32 or better. A gradient that is to be
+            differentiated again (``create_graph``, ``torch.func``) keeps the weights of all blocks.
 
     Raises:
         TypeError, ValueError: as :func:`attention.scaled_dot_product_attention`, or ``block_size`` is not an integer
@@ -144,23 +144,22 @@ class _Streaming(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx, inputs, outputs):
         *tensors, ctx.is_causal, ctx.block_size = inputs
-        ctx.mark_non_differentiable(outputs[1])
         ctx.save_for_backward(*tensors, *outputs)
 
     @staticmethod
-    @once_differentiable
-    def backward(ctx, gradient, _):
+    def backward(ctx, gradient, of_log_total):
         """The gradients of queries, keys, values and bias, with each block's weights computed anew."""
         query, key, value, bias, mask, output, log_total = ctx.saved_tensors
-        # Made of the output, which is mapped over wherever any of them is:
-        of_query, of_key, of_value = (output.new_zeros(each.shape) for each in (query, key, value))
-        of_bias = output.new_zeros(bias.shape) if ctx.needs_input_grad[3] else None
-        drift = (gradient * output).sum(-1, keepdim=True)  # what a row's scores have in common: Σ weight · reaction
+        # What a row's scores have in common: Σ weight · reaction, and what a second derivative asks of their sum.
+        common = (gradient * output).sum(-1, keepdim=True) - of_log_total.unsqueeze(-1)
+        # Made of it, since it is mapped over wherever any of them is:
+        of_query, of_key, of_value = (common.new_zeros(each.shape) for each in (query, key, value))
+        of_bias = common.new_zeros(bias.shape) if ctx.needs_input_grad[3] else None
         for rows, keys in _rows_and_keys(query, key, ctx.is_causal, ctx.block_size):
             scores = _scores_of_block(query, key, bias, mask, ctx.is_causal, rows, keys)
             weights = _shrink(scores, log_total[..., rows, None])  # (…, L, block)
             reaction = gradient[..., rows, :] @ value[..., keys, :].mT
-            of_scores = weights * (reaction - drift[..., rows, :])
+            of_scores = weights * (reaction - common[..., rows, :])
             of_value[..., keys, :] += weights.mT @ gradient[..., rows, :]
             of_query[..., rows, :] += of_scores @ key[..., keys, :]
             of_key[..., keys, :] += of_scores.mT @ query[..., rows, :]

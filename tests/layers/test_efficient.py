@@ -46,9 +46,10 @@ def test_blocks_of_a_bias(biased, block_size):
         keys = torch.rand(len(tensors[0]), tensors[1].size(-2)) < 0.5
         found, wanted = (f(*tensors, key_mask=keys) for f in (streaming_attention, scaled_dot_product_attention))
         assert_near(found, wanted)
-    upstream = torch.randn_like(actual)
-    found, wanted = (torch.autograd.grad(each, [*tensors, bias], upstream) for each in (actual, expected))
-    assert_near(found, wanted)
+    inputs, upstream = [*tensors, bias], torch.randn_like(actual)
+    first = [torch.autograd.grad(each, inputs, upstream, create_graph=True) for each in (actual, expected)]
+    assert_near(*first)
+    assert_near(*(torch.autograd.grad([each.square().sum() for each in found], inputs) for found in first))
 
 
 def test_heads_of_a_group_share_their_keys_as_pytorch_s_do():
@@ -149,6 +150,8 @@ def test_blocks_map_over_anything(mapped):
         )(*given, mask)
         for f in (functools.partial(streaming_attention, block_size=2), scaled_dot_product_attention)
     )
+    assert_close(found, wanted)
+    found, wanted = (torch.func.jacrev(f)(*inputs) for f in (streaming_attention, scaled_dot_product_attention))
     assert_close(found, wanted)
 
 
