@@ -300,8 +300,8 @@ class Transformer(nn.Module):
     def _check_parts(self, caches: object, positions: Tensor | None) -> None:
         """Raise unless the blocks can take them; what each cache holds, the blocks check."""
         if caches is not None:
-            if not isinstance(caches, Sequence):
-                raise TypeError(f"caches must be a list, as make_caches returns it, found {type(caches).__name__}")
+            if not isinstance(caches, Sequence) or not all(hasattr(cache, "update") for cache in caches):
+                raise TypeError(f"caches must be a list, as make_caches returns it, found {caches!r:.60}")
             count, different = len(self.blocks), len({id(cache) for cache in caches})
             if not len(caches) == different == count:
                 found = f"{len(caches)}, of which {different} are different"

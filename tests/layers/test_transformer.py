@@ -601,6 +601,7 @@ ASKING = [
 WRONG_CACHES = [
     (TypeError, "caches", {"caches": CACHE}),
     (TypeError, "caches", {"caches": {0: CACHE}}),
+    (TypeError, "caches", {"caches": "ab"}),
     (ValueError, "caches", {"caches": [CACHE, KeyValueCache()]}),
 ]
 
