@@ -176,7 +176,7 @@ RIGHT = dict.fromkeys(ASKED, "Right: “banana”. That is so.") | {
     "sketch": "Right: your line is nearly everywhere where it should be. That is so."
 }
 WRONG = dict.fromkeys(ASKED, "You said “chair”. The answer is “banana”. That is so.") | {
-    "sketch": "Your line is furthest off at place = 10: you drew 1.00, and it is 0.00. That is so."
+    "sketch": "Your line is furthest off at place = 10: it has 1.00 there, and right is 0.00. That is so."
 }
 
 

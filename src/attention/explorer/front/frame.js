@@ -36,8 +36,7 @@ function build(el, payload, given, save) {
   /** Keep the state that a question starts from in sight, or none. @param {Object<string, any> | null} state */
   function compare(state) {
     const places = state && store.controls.map((spec) => indexOf(spec, state[spec.name]));
-    panels.compare(places);
-    setText(before, state ? `before: ${store.written(state, payload.predict.state)}` : "");
+    setText(before, panels.compare(places) ? `before: ${store.written(state, payload.predict.state)}` : "");
     store.set({});
   }
 

@@ -104,7 +104,7 @@ function makePanels(store, readout, { isVeiled, act, scale }) {
 
   const draw = () => all.forEach((panel) => panel.update(store.at));
   const lay = () => all.forEach((panel) => panel.lay?.());
-  const compare = (places) => all.forEach((panel) => panel.compare?.(places));
+  const compare = (places) => all.filter((panel) => panel.compare?.(places)).length > 0; // whether any draws it
   const stop = () => all.forEach((panel) => panel.stop());
   return { element, set, draw, lay, compare, stop, all: () => all };
 }

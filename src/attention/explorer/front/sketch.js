@@ -141,7 +141,7 @@ function guessSketch(spec, panel) {
       [canvas, commit, ...sliders].forEach((each) => each.remove());
       hidden.forEach((each) => ["inert", "aria-hidden"].forEach((name) => each.removeAttribute(name)));
     };
-    return { parts: ["Draw the line from left to right."], stop };
+    return { parts: ["Draw the line from left to right. What you leave out goes on level."], stop };
   }
 
   /** Where a guess is furthest off, and by how much of the axis. */
@@ -165,7 +165,7 @@ function guessSketch(spec, panel) {
       const { at, share } = worst(guess);
       const [own, right] = [brief(guess[at], spec.digits), brief(spec.answer[at], spec.digits)];
       if (share <= NEAR) return "Right: your line is nearly everywhere where it should be.";
-      return `Your line is furthest off at ${spec.axis} = ${told(spec.x[at])}: you drew ${own}, and it is ${right}.`;
+      return `Your line is furthest off at ${spec.axis} = ${told(spec.x[at])}: it has ${own} there, and right is ${right}.`;
     },
     get longest() {
       return this.say(spec.x.map(() => 0));
