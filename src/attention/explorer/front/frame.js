@@ -36,7 +36,8 @@ function build(el, payload, given, save) {
   /** Keep the state that a question starts from in sight, or none. @param {Object<string, any> | null} state */
   function compare(state) {
     const places = state && store.controls.map((spec) => indexOf(spec, state[spec.name]));
-    setText(before, panels.compare(places) ? `before: ${store.written(state, payload.predict.state)}` : "");
+    panels.compare(places);
+    setText(before, state && panels.canCompare() ? `before: ${store.written(state, payload.predict.state)}` : "");
     store.set({});
   }
 

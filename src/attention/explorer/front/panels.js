@@ -104,9 +104,10 @@ function makePanels(store, readout, { isVeiled, act, scale }) {
 
   const draw = () => all.forEach((panel) => panel.update(store.at));
   const lay = () => all.forEach((panel) => panel.lay?.());
-  const compare = (places) => all.filter((panel) => panel.compare?.(places)).length > 0; // whether any draws it
+  const canCompare = () => all.some((panel) => panel.compare);
+  const compare = (places) => all.forEach((panel) => panel.compare?.(places));
   const stop = () => all.forEach((panel) => panel.stop());
-  return { element, set, draw, lay, compare, stop, all: () => all };
+  return { element, set, draw, lay, canCompare, compare, stop, all: () => all };
 }
 
 /** Panels that alike stand side by side have one legend. */

@@ -52,6 +52,7 @@ function buildPrediction(el, spec, { store, panels, controls, compare }) {
     reserve(() => "0");
     el.dataset.veiled = spec.kind;
     el.toggleAttribute("data-given", Boolean(spec.before)); // where it starts from is no answer
+    el.toggleAttribute("data-compared", Boolean(spec.before) && panels.canCompare());
     compare(null);
     leaveFor(spec.before ?? spec.state);
     lock(true);
