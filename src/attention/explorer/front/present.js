@@ -65,7 +65,7 @@ function slideParts() {
   const isSaid = (part) => !part.closest(UNSAID) && (isTold[part.tagName]?.(part.textContent, part) ?? true);
   const slides = [];
   let room = 0; // for so many lines, on the last of them
-  for (const part of document.querySelectorAll(`${SAID}, .attention-explorer`)) {
+  for (const part of document.querySelectorAll(`${SAID}, .attention-explorer:not(#exercises *)`)) {
     if (!(part.slide ?? (part.matches(SAID) && isSaid(part)))) continue;
     const lines = part.matches(".cell pre") ? part.closest(".cell").innerText.match(/.+/g).length + 2 : Infinity;
     const isMore = lines <= room && slides.at(-1).closest("section") === part.closest("section");
