@@ -264,12 +264,12 @@ def _places(name: str, positions: Tensor | None, heads: Tensor, kept: int) -> Te
 
 
 def check_function(name: str, function: Callable) -> None:
-    """Raise unless it can be called and hides no module in a partial, where no layer would train, save or move it."""
+    """Raise unless it can be called and hides no module, which no layer would train, save or move."""
     if not callable(function):
         raise TypeError(f"{name} must be a function, found {function!r}")
     parts = (function.func, *function.args, *function.keywords.values()) if isinstance(function, partial) else ()
-    if any(isinstance(part, nn.Module) for part in parts):
-        raise TypeError(f"{name} must be a module whose forward does it, not a partial of one, found {function!r}")
+    if any(isinstance(part, nn.Module) for part in (*parts, getattr(function, "__self__", None))):
+        raise TypeError(f"{name} must be a module whose forward does it, no partial or method, found {function!r}")
 
 
 def own_copy(option: object) -> object:

@@ -90,10 +90,10 @@ def test_a_norm_on_queries_and_keys(tokens):
     assert first.grad != second.grad
 
 
-@pytest.mark.parametrize("hidden", [partial(nn.PReLU()), partial(max, nn.PReLU()), partial(max, key=nn.PReLU())])
-def test_a_module_in_a_partial_is_refused_as_nothing_would_train_it(hidden):
+@pytest.mark.parametrize("hide", [partial, partial(partial, max), lambda m: partial(max, key=m), lambda m: m.forward])
+def test_a_hidden_module_is_refused_as_nothing_would_train_it(hide):
     for layer, name in ((partial(make, 9), "attend"), (partial(FeedForward, 6), "activation")):
-        refuses(layer, {name: hidden}, TypeError, f"{name} must be a module whose forward does it")
+        refuses(layer, {name: hide(nn.PReLU())}, TypeError, f"{name} must be a module whose forward does it")
 
 
 def test_a_feed_forward_layer_with_a_gate(tokens):
