@@ -96,7 +96,7 @@ def test_inputs_are_fresh_and_no_two_dimensions_alike(exercise):
 def test_every_check_draws_random_inputs_and_all_edges(exercise):
     seen = []
     exercise.verdict(lambda *arguments: seen.append(tensors(arguments)[0]) or exercise.specification(*arguments))
-    assert exercise.edges
+    assert exercise.edges, "edges=(single(draw),) at least, where each dimension is 1"
     assert len(seen) >= TRIALS + len(exercise.edges)
     assert not any(torch.equal(one, other) for one, other in itertools.combinations(seen[:TRIALS], 2))
 

@@ -18,7 +18,7 @@ def test_a_kind_of_panel_is_complete(folder):
     script = (folder / "draw.js").read_text(encoding="utf-8")
     assert f"panelKinds.{kind} = " in script, f"panels/{kind}/draw.js must end with `panelKinds.{kind} = {kind};`"
     assert {folder / "draw.js", folder / "draw.css"} < {*collect("js"), *collect("css")}
-    assert hasattr(panels, kind), f"panels/{kind}/panel.py must have a function {kind}, and list it in __all__"
+    assert kind in panels.__all__, f"panels/{kind}/panel.py must have a function {kind}, and list it in __all__"
     panel = example(kind)
     assert panel.kind == kind, f"panels/{kind}/panel.py must give its class `kind = {kind!r}`, found {panel.kind!r}"
     html = explore(lambda: panel)._repr_mimebundle_()["text/html"]

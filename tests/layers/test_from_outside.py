@@ -161,16 +161,13 @@ def test_another_norm(tokens):
 def test_rows_and_heads_exchanged_are_found(length, heads):
     """What returns (B, L, H, D) in place of (B, H, L, D), or no weights where they are asked for."""
 
-    def turned(query, key, *positions):
-        return query.transpose(1, 2), key
-
-    def answered(query, key, value, mask, bias):
-        return value.transpose(1, 2), None
-
     x = torch.randn(2, length, 16)
-    for name, wrong in (("process_heads", turned), ("attend", answered)):
-        with pytest.raises(ValueError, match=f"^{name} must"):
-            MultiHeadAttention(16, heads, **{name: wrong})(x, x, x)
+    turned = {"process_heads": lambda query, key, *positions: (query.transpose(1, 2), key)}
+    fewer = {"process_heads": lambda query, key, *positions: (query, key[:, :, 1:])}
+    answered = {"attend": lambda query, key, value, mask, bias: (value.transpose(1, 2), None)}
+    for wrong in (turned, fewer, answered):
+        with pytest.raises(ValueError, match=f"^{next(iter(wrong))} must"):
+            MultiHeadAttention(16, heads, **wrong)(x, x, x)
     for wrong in (lambda q, k: q[..., :1], lambda q, k: (q @ k.mT).transpose(1, 2)):
         with pytest.raises(ValueError, match=r"^attend must"):
             MultiHeadAttention(16, heads, attend=lambda q, k, v, *_, w=wrong: (v, w(q, k)))(x, x, x, need_weights=True)

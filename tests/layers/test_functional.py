@@ -271,10 +271,11 @@ def test_the_largest_and_the_smallest_scores(dtype, scores, mask, weights):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_score_may_be_larger_than_its_vectors_dtype_holds(dtype):
-    """300 · 300 · 64 / √64 = 720,000, and float16 ends at 65,504."""
+    """300 · 300 · 64 / √64 = 720,000, and float16 ends at 65,504; nor does it hold 300 times the scale 300."""
     query, key = torch.full((1, 64), 300, dtype=dtype), torch.full((3, 64), 300, dtype=dtype)
     key[1] = -300
-    assert_close(attention_weights(query, key), torch.tensor([[0.5, 0.0, 0.5]], dtype=dtype))
+    for scale in (None, 300.0):
+        assert_close(attention_weights(query, key, scale=scale), torch.tensor([[0.5, 0.0, 0.5]], dtype=dtype))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -18,7 +18,7 @@ from attention.checkpoints import read_gpt2
 from refusals import refuses
 
 FILE = Path(__file__).parents[2] / "book" / "one_file.py"
-B, H, L, E = 3, 3, 7, 12  # as many texts as heads: a mask of the one is not taken for the other's
+B, H, L, E = 4, 4, 7, 16  # as many texts as heads: a mask of the one is not taken for the other's
 one = runpy.run_path(str(FILE))
 
 
@@ -30,7 +30,7 @@ MASKS = {
     "none": None,
     "a window": attention.window_mask(L, 3),
     "a first token that sees nothing": attention.causal_mask(L, offset=-1),
-    "padding": attention.padding_mask(torch.tensor([L, 4, 0]), L),
+    "padding": attention.padding_mask(torch.tensor([L, 4, 0, 5]), L),
     "texts": torch.rand(B, L, L) < 0.6,
     "heads": torch.rand(B, H, L, L) < 0.6,
 }
@@ -97,7 +97,7 @@ def test_masks_and_positions():
 @each_mask
 @pytest.mark.parametrize("is_causal", [False, True])
 @pytest.mark.parametrize("rotary", [False, True])
-@pytest.mark.parametrize("groups", [None, 1])
+@pytest.mark.parametrize("groups", [None, 2])
 @pytest.mark.parametrize("lookup", ["fused", "attention"])
 def test_the_layer_is_the_package_s_with_a_cache_and_without(mask, is_causal, rotary, groups, lookup):
     turn = attention.rotate_heads if rotary else None
@@ -119,7 +119,7 @@ def test_the_layer_is_the_package_s_with_a_cache_and_without(mask, is_causal, ro
     with torch.no_grad(), pytest.raises(ValueError, match="max_length=7, found 8"):
         cache.update(*rows(2, B, mine.groups, 1, mine.head_dim))
     cache.length = 3
-    with torch.no_grad(), pytest.raises(ValueError, match="3 texts"):  # another batch is not spread over this one
+    with torch.no_grad(), pytest.raises(ValueError, match="4 texts"):  # another batch is not spread over this one
         cache.update(*rows(2, 1, mine.groups, 1, mine.head_dim))
 
 
@@ -127,7 +127,7 @@ def test_the_layer_is_pytorch_s():
     theirs = torch.nn.MultiheadAttention(E, H, batch_first=True)
     mine, x = one["MultiHeadAttention"](E, H), torch.randn(B, L, E)
     mine.load_state_dict(attention.MultiHeadAttention.from_torch(theirs).state_dict())
-    keep = torch.arange(L) < torch.tensor([[L], [4], [2]])
+    keep = torch.arange(L) < torch.tensor([[L], [4], [2], [5]])
     expected, _ = theirs(x, x, x, key_padding_mask=~keep, attn_mask=~attention.causal_mask(L))
     assert_close(mine(x, x, x, one["padding_mask"](keep.sum(-1), L), is_causal=True), expected)
 
@@ -139,7 +139,7 @@ def test_the_model_and_what_it_writes(rotary, dtype):
     theirs = attention.Transformer(11, 2 * E, H, 2, 20, embed_std=1.0, tied=False, **options).to(dtype)
     mine, tokens = one["Transformer"](11, 2 * E, H, 2, 20, rotary=rotary).to(dtype), ids(B, L)
     mine.load_state_dict(theirs.state_dict())
-    keys = torch.arange(L) < torch.tensor([[L], [4], [2]])
+    keys = torch.arange(L) < torch.tensor([[L], [4], [2], [5]])
     loose = {"atol": 0.1, "rtol": 0.1} if dtype.itemsize == 2 else {}
     assert_close(mine(tokens), theirs(tokens), **loose)
     assert_close(mine(tokens, keys.unsqueeze(1)), theirs(tokens, key_mask=keys), **loose)

@@ -133,22 +133,21 @@ def test_the_bias_is_slope_times_distance(H, L, S, offset):
 # In the layer, as a cache will use them
 
 
-def test_rotary_in_the_layer_turns_queries_and_keys_of_each_head_and_not_values():
-    tokens, far = torch.randn(2, 5, 12, dtype=torch.float64), torch.randint(0, 99, (2, 5))
-    turn = functools.partial(rotate, base=100.0, layout="interleaved")
-    attend = MultiHeadAttention(
-        12, 3, process_heads=functools.partial(rotate_heads, base=100.0, layout="interleaved")
-    ).double()
-    q, k, v = (layer(tokens).unflatten(-1, (3, 4)) for layer in (attend.q_proj, attend.k_proj, attend.v_proj))
-    heads = []
-    for h in range(3):
-        query = torch.stack([turn(q[b, :, h], far[b]) for b in range(2)])
-        key = torch.stack([turn(k[b, :, h], far[b]) for b in range(2)])
-        heads.append(attention_weights(query, key) @ v[:, :, h])
-    expected = attend.out_proj(torch.cat(heads, dim=-1))
+@pytest.mark.parametrize("groups", [4, 2], ids=["of itself, at places", "of another, with shared keys"])
+def test_rotary_in_the_layer_turns_queries_and_keys_of_each_head_and_not_values(groups):
+    keys, asking, places = torch.randn(2, 5, 16).double(), torch.randn(2, 2, 16).double(), [None, None]
+    asking, places = (keys, torch.randint(0, 99, (2, 5))) if groups == 4 else (asking, places)
+    options = {"base": 100.0, "layout": "interleaved"}
+    turn, process = (functools.partial(function, **options) for function in (rotate, rotate_heads))
+    layer = MultiHeadAttention(16, 4, num_key_value_heads=groups, process_heads=process).double()
+    parts = zip((layer.q_proj, layer.k_proj, layer.v_proj), (asking, keys, keys), strict=True)
+    q, k, v = (part(x).unflatten(-1, (-1, 4)).transpose(1, 2) for part, x in parts)  # (B, H or G, length, D)
+    q, k = (torch.stack([turn(rows[b], places[b]) for b in range(2)]) for rows in (q, k))
+    heads = [attention_weights(q[:, h], k[:, h * groups // 4]) @ v[:, h * groups // 4] for h in range(4)]
+    expected = layer.out_proj(torch.cat(heads, dim=-1))
+    options = {} if groups == 2 else {"query_positions": places, "key_positions": places}
     for need_weights in (False, True):
-        options = {"query_positions": far, "key_positions": far, "need_weights": need_weights}
-        assert_close(attend(tokens, tokens, tokens, **options)[0], expected)
+        assert_close(layer(asking, keys, keys, need_weights=need_weights, **options)[0], expected)
 
 
 # Bad input

@@ -31,12 +31,15 @@ from tools.notebooks.execute import CHAPTERS
 def test_the_whole_runs_by_itself_and_agrees(path):
     cells = nbformat.read(path, as_version=4).cells
     source = "\n\n".join(cell.source for cell in cells if "whole" in cell.metadata.get("tags", ()))
+    assert source, f"{path.stem} has no cell tagged whole"
     assert set(re.findall(r"^ *(?:import|from) (\w+)", source, re.MULTILINE)) <= {"torch", "math"}
     names: dict = {"__name__": "__main__"}
     torch.manual_seed(0)
     exec(compile(source, path.name, "exec"), names)
     torch.manual_seed(1)
-    globals()[f"chapter_{int(path.name[:2])}"](names)
+    check = f"chapter_{int(path.name[:2])}"
+    assert check in globals(), f"write {check}(names) here: what {path.stem} builds is what the package computes"
+    globals()[check](names)
 
 
 def chapter_1(names):
