@@ -70,7 +70,7 @@ def read_gpt2(path: str | PathLike) -> tuple[dict, dict[str, Tensor]]:
         for theirs, ours in GPT2_NAMES.items():
             name = name.replace(theirs, ours)
         if "c_attn" in name:
-            for each, part in zip("qkv", weight.chunk(3), strict=True):  # (3E, …) → three times (E, …)
+            for each, part in zip("qkv", weight.chunk(3), strict=False):  # (3E, …) → three times (E, …)
                 state[name.replace("c_attn", f"{each}_proj")] = part
         else:
             state[name] = weight

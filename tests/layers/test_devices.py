@@ -25,8 +25,7 @@ def machine(monkeypatch):
 
 @pytest.mark.parametrize("wanted", [None, ""], ids=["unset", "empty"])
 @pytest.mark.parametrize(
-    ("cuda", "mps", "best"),
-    [(True, True, "cuda"), (True, False, "cuda"), (False, True, "mps"), (False, False, "cpu")],
+    ("cuda", "mps", "best"), [(True, True, "cuda"), (True, False, "cuda"), (False, True, "mps"), (False, False, "cpu")]
 )
 def test_cuda_comes_before_mps_and_mps_before_the_cpu(machine, cuda, mps, best, wanted):
     machine(cuda=cuda, mps=mps, wanted=wanted)

@@ -145,8 +145,7 @@ def test_blocks_map_over_anything(mapped):
 
     found, wanted = (
         torch.vmap(
-            torch.func.grad(lambda q, k, v, m, f=f: square(f(q, k, v, m, attn_bias=bias)), (0, 1, 2)),
-            (*mapped, 0),
+            torch.func.grad(lambda q, k, v, m, f=f: square(f(q, k, v, m, attn_bias=bias)), (0, 1, 2)), (*mapped, 0)
         )(*given, mask)
         for f in (functools.partial(streaming_attention, block_size=2), scaled_dot_product_attention)
     )

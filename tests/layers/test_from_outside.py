@@ -162,7 +162,7 @@ def test_rows_and_heads_exchanged_are_found(length, heads):
     """What returns (B, L, H, D) in place of (B, H, L, D), or no weights where they are asked for."""
 
     x = torch.randn(2, length, 16)
-    turned = {"process_heads": lambda query, key, *positions: (query.transpose(1, 2), key)}
+    turned = {"process_heads": lambda query, key, its, other: (query.transpose(1, 2), key)}
     fewer = {"process_heads": lambda query, key, *positions: (query, key[:, :, 1:])}
     answered = {"attend": lambda query, key, value, mask, bias: (value.transpose(1, 2), None)}
     for wrong in (turned, fewer, answered):
@@ -192,6 +192,9 @@ def test_a_function_is_asked_once_when_the_layer_is_made_and_what_it_draws_then_
     layer(x, x, x)
     assert drawn[0] == drawn[1]
     assert asked == [(1, 4, 1, 4), (2, 4, 4, 4)]
+    asked.clear()
+    MultiHeadAttention(16, 4, num_key_value_heads=2, process_heads=lambda *rows: asked.extend(x.shape for x in rows))
+    assert asked == [(1, 4, 1, 4), (1, 2, 1, 4), (1,), (1,)]
 
 
 def test_a_layer_s_activation_is_its_own(tokens):

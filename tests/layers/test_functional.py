@@ -267,6 +267,9 @@ def test_the_largest_and_the_smallest_scores(dtype, scores, mask, weights):
     assert_equal(actual, torch.tensor(weights, dtype=dtype))
     actual[0].backward()
     assert_close(scores.grad[0], torch.tensor(0.25, dtype=dtype))  # w₀ (1 − w₀)
+    none, most = torch.zeros(2, 1, dtype=dtype), torch.finfo(dtype).max
+    bias = torch.tensor([[most / 8, most]], dtype=dtype)
+    assert_equal(attention_weights(none[:1], none, attn_bias=bias), torch.tensor([[0.0, 1.0]], dtype=dtype))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -18,6 +18,7 @@ def test_importing_the_package_loads_no_plotting_and_no_widgets():
     code = f"import sys, attention; print([name for name in {HEAVY} if name in sys.modules])"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "[]"
+    assert {*attention.__all__} < {*dir(attention)}  # what an editor completes
 
 
 PACKAGE = Path(attention.__file__).parent

@@ -130,9 +130,6 @@ def test_the_bias_is_slope_times_distance(H, L, S, offset):
     assert_close(alibi_bias(H, L).double(), alibi_bias(H, L, L, dtype=torch.float64))
 
 
-# In the layer, as a cache will use them
-
-
 @pytest.mark.parametrize("groups", [4, 2], ids=["of itself, at places", "of another, with shared keys"])
 def test_rotary_in_the_layer_turns_queries_and_keys_of_each_head_and_not_values(groups):
     keys, asking, places = torch.randn(2, 5, 16).double(), torch.randn(2, 2, 16).double(), [None, None]

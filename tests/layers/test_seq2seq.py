@@ -272,10 +272,7 @@ def test_a_model_is_compiled_in_one_piece():
         model, source, target = translator(), torch.randint(3, 13, (3, 7)), torch.tensor([[3, 4], [5, 6], [7, EOS]])
         hidden, states = torch.randn(1, 3, 6).double(), torch.randn(3, 7, 6).double()
         mask = padding_mask(LENGTHS.cpu(), 7)
-    for function, arguments in [
-        (model.encoder, (source,)),
-        (model.decoder, (target, hidden, states, mask)),
-    ]:
+    for function, arguments in [(model.encoder, (source,)), (model.decoder, (target, hidden, states, mask))]:
         compiled = torch.compile(function, backend="eager", fullgraph=True)
         assert_near(compiled(*arguments), function(*arguments))
 

@@ -408,6 +408,7 @@ def test_a_top_p_of_1_keeps_all(dtype, options):
 def test_next_probabilities_by_hand():
     """Four equal tokens have a quarter each, without rounding; of any that are equal the first stay; row by row."""
     assert_close(next_probabilities(torch.zeros(4), top_p=0.5), torch.tensor([0.5, 0.5, 0.0, 0.0]), rtol=0, atol=0)
+    assert next_probabilities(torch.zeros(1000).bfloat16(), top_p=0.5).count_nonzero() == 500
     assert next_probabilities(torch.zeros(1000), top_k=3).nonzero().flatten().tolist() == [0, 1, 2]
     for extreme, logits in ((1e-37, [70.0, 1.0]), (1e-46, [70.0, 1.0]), (math.inf, [0.0, -math.inf])):  # of float32
         found = next_probabilities(torch.tensor(logits).half(), temperature=extreme)
@@ -483,7 +484,6 @@ CONFIG = {
     "n_layer": 2,
     "n_positions": LENGTH,
     "activation_function": "gelu_new",
-    "layer_norm_epsilon": 1e-5,
 }
 
 
@@ -531,6 +531,7 @@ def test_another_width_epsilon_dtype_and_a_second_copy_of_the_embedding(checkpoi
         (ValueError, "scale_attn_by_inverse_layer_idx False", None, {"scale_attn_by_inverse_layer_idx": True}),
         (ValueError, "activation_function 'gelu_new', found 'swish'", None, {"activation_function": "swish"}),
         (RuntimeError, "blocks.1.before_feed_forward.bias", lambda weights: weights.pop("h.1.ln_2.bias"), {}),
+        (RuntimeError, "v_proj", lambda weights: weights.update({"h.0.attn.c_attn.bias": torch.ones(2)}), {}),
         (RuntimeError, "token_embedding.weight", lambda weights: weights.pop("wte.weight"), {}),
         (RuntimeError, "blocks.2", lambda weights: weights.update({"h.2.ln_1.bias": torch.ones(3)}), {}),
         (RuntimeError, "position_embedding", lambda weights: weights.update({"wpe.weight": torch.ones(3, WIDTH)}), {}),
@@ -555,6 +556,7 @@ MAKING = [
     (TypeError, "vocab_size", {"vocab_size": 5.0}),
     (TypeError, "embed_dim", {"embed_dim": 6.0}),
     (TypeError, "num_layers", {"num_layers": None}),
+    (ValueError, "num_heads", {"num_heads": 0, "positions": "rotary"}),
     (TypeError, "as FeedForward, found 4", {"feed_forward": 4}),
     (TypeError, "as FeedForward, found FeedForward", {"feed_forward": FeedForward(6)}),
     (TypeError, "as nn.LayerNorm, found None", {"norm_layer": None}),

@@ -64,10 +64,7 @@ FAULTS = {
         [UNCHECKED],
     ),
     "an alt text of two words": (change(3, metadata={"mystnb": {"image": {"alt": "A line"}}}), [NO_ALT]),
-    "cells run out of order": (
-        change(2, execution_count=7),
-        ["code cell 2 has execution count 7: run make notebooks"],
-    ),
+    "cells run out of order": (change(2, execution_count=7), ["code cell 2 has execution count 7: run make notebooks"]),
 }
 
 
