@@ -23,6 +23,8 @@ every_chapter = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.
 def test_a_plan_has_its_chapter_s_title_and_figures_three_questions_and_what_to_leave_out(path):
     plans = [part for title, part in SECTIONS.items() if f"]({path.name})" in title]
     assert len(plans) == 1, f"the instructors' page has no section for {path.stem}"
+    welcome = (BOOK / "index.ipynb").read_text(encoding="utf-8")
+    assert f"]({path.name}) | " in welcome, f"the table of book/index.ipynb has no row for {path.stem}"
     title = nbformat.read(path, as_version=4).cells[0].source.splitlines()[0].removeprefix("# ")
     assert title.startswith(f"{int(path.stem[:2])}. "), f"the title of {path.stem} has not its number: {title}"
     assert plans[0].startswith(f"[{title}]")
