@@ -238,7 +238,7 @@ def test_the_state_before_stays_in_sight_beside_the_answer(show):
     page.get_by_role("button", name="ask me again").click()
     page.get_by_role("button", name="chair").click()
     page.get_by_role("button", name="reset").click()
-    assert page.locator(".token small").all_inner_texts() == ["0.47", "0.47", "0.06"]
+    assert page.locator(".token small").all_inner_texts() == ["0.72", "0.27", "0.01"]  # where the question began
 
 
 # ------------------------------------------------------------------------------------------------ kept

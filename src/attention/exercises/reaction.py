@@ -111,10 +111,7 @@ assign = Exercise(
             lambda table: _served(table, range(len(table))),
             "The rows are served in their order here. Take the largest entry of the whole table first.",
         ),
-        Mistake(
-            _row_is_kept,
-            "A row that has its column has to be struck out too, or it takes another one.",
-        ),
+        Mistake(_row_is_kept, "A row that has its column has to be struck out too, or it takes another one."),
         Mistake(
             lambda table: _served(table, table.max(dim=1).values.argsort(descending=True).tolist()),
             "You set the order of the rows before the first strike. After each strike look for the largest entry anew.",
@@ -164,9 +161,6 @@ assign_with_bonds = Exercise(
             partial(_greedy, counts=lambda near: near[0]),
             "You look at the neighbours of the row alone. The column's count too.",
         ),
-        Mistake(
-            partial(_greedy, both_ways=False),
-            "A bond (a, b) makes b a neighbour of a, and a a neighbour of b.",
-        ),
+        Mistake(partial(_greedy, both_ways=False), "A bond (a, b) makes b a neighbour of a, and a a neighbour of b."),
     ),
 )

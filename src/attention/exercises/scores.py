@@ -44,8 +44,7 @@ distance_scores = Exercise(
             "scores do not.",
         ),
         Mistake(
-            lambda q, k: -0.5 * (q[:, None] - k).norm(dim=-1),
-            "This is the distance; the score is made of its square.",
+            lambda q, k: -0.5 * (q[:, None] - k).norm(dim=-1), "This is the distance; the score is made of its square."
         ),
     ),
 )

@@ -12,6 +12,7 @@ function build(el, payload, given, save) {
   const readout = makeReadout(el);
   const error = make("p", { class: "error", role: "alert", hidden: "" });
   const before = make("span", { class: "pinned", role: "status" });
+  let compared = null; // the state that is in sight beside the present one
   const tools = make("p", { class: "tools" });
   const isVeiled = () => "veiled" in el.dataset;
   const panels = makePanels(store, readout, { act, isVeiled, scale: () => presentation.scale() || 1 });
@@ -35,15 +36,17 @@ function build(el, payload, given, save) {
 
   /** Keep the state that a question starts from in sight, or none. @param {Object<string, any> | null} state */
   function compare(state) {
+    compared = state && panels.canCompare() ? { ...store.beginning, ...state } : null;
     const places = state && store.controls.map((spec) => indexOf(spec, state[spec.name]));
     panels.compare(places);
-    setText(before, state && panels.canCompare() ? `before: ${store.written(state, payload.predict.state)}` : "");
     store.set({});
   }
 
+  /** Back to where a question began, or else the figure. */
   function reset() {
+    const { predict } = payload;
     compare(null);
-    act({ ...store.beginning });
+    act({ ...store.beginning, ...(predict?.before ?? predict?.state) });
   }
 
   /** Set controls by the labels that a link has; those that moved flash. @param {Object<string, string>} labels */
@@ -76,6 +79,8 @@ function build(el, payload, given, save) {
   const presentation = makePresentation(el, moves);
   store.subscribe(panels.draw);
   store.subscribe(() => prediction?.moved());
+  const saysBefore = () => `before: ${store.written(compared, store.state) || "the same"}`;
+  store.subscribe(() => setText(before, compared ? saysBefore() : ""));
   store.subscribe(controls.show);
 
   el.toggleAttribute("data-still", !hasControls);

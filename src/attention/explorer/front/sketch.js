@@ -60,6 +60,7 @@ function guessSketch(spec, panel) {
     let began = null; // where a finger lies that may yet scroll
     const button = makeButton({ class: "pill", disabled: "" }, () => answer(heights), "this is my guess");
     const commit = make("p", { class: "commit" }, button);
+    panel().element.querySelector(".commit")?.remove();
     panel().element.append(commit);
     const canvas = layer(() => heights, "draw the line here");
     const sliders = supports.map(slider);
@@ -135,10 +136,12 @@ function guessSketch(spec, panel) {
         set(input, { "aria-valuetext": told(heights[at]) });
       });
     }
-    placeSliders();
+    const unwatch = watchSize(canvas.stage, placeSliders);
 
     const stop = () => {
-      [canvas, commit, ...sliders].forEach((each) => each.remove());
+      unwatch();
+      [canvas, ...sliders].forEach((each) => each.remove());
+      commit.style.visibility = "hidden"; // so that the plot stays as it is
       hidden.forEach((each) => ["inert", "aria-hidden"].forEach((name) => each.removeAttribute(name)));
     };
     return { parts: ["Draw the line from left to right. What you leave out goes on level."], stop };
