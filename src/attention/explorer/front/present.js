@@ -52,7 +52,7 @@ function leadOf(part) {
   lead.selectNodeContents(before);
   for (const text of before.childNodes)
     for (const end of (text.data ?? "").matchAll(/[.?!]\)?\s/g))
-      if (OVERLONG.test(lead)) lead.setStart(text, end.index + end[0].length);
+      if (OVERLONG.test(String(lead))) lead.setStart(text, end.index + end[0].length);
   return lead;
 }
 
@@ -63,9 +63,9 @@ function slideParts() {
     PRE: (words, part) => TAUGHT.test(words) || ASKED.test(leadOf(part)),
   };
   const isSaid = (part) => !part.closest(UNSAID) && (isTold[part.tagName]?.(part.textContent, part) ?? true);
-  const slides = [];
+  const slides = /** @type {any[]} */ ([]);
   let room = 0; // for so many lines, on the last of them
-  for (const part of document.querySelectorAll(`${SAID}, .attention-explorer:not(#exercises *)`)) {
+  for (const part of /** @type {any} */ (document.querySelectorAll(`${SAID}, .attention-explorer:not(#exercises *)`))) {
     if (!(part.slide ?? (part.matches(SAID) && isSaid(part)))) continue;
     const lines = part.matches(".cell pre") ? part.closest(".cell").innerText.match(/.+/g).length + 2 : Infinity;
     const isMore = lines <= room && slides.at(-1).closest("section") === part.closest("section");
