@@ -132,8 +132,8 @@ def test_the_bias_is_slope_times_distance(H, L, S, offset):
 
 @pytest.mark.parametrize("groups", [4, 2], ids=["of itself, at places", "of another, with shared keys"])
 def test_rotary_in_the_layer_turns_queries_and_keys_of_each_head_and_not_values(groups):
-    keys, asking, places = torch.randn(2, 5, 16).double(), torch.randn(2, 2, 16).double(), [None, None]
-    asking, places = (keys, torch.randint(0, 99, (2, 5))) if groups == 4 else (asking, places)
+    keys, other = torch.randn(2, 5, 16).double(), torch.randn(2, 2, 16).double()
+    asking, places = (keys, torch.randint(0, 99, (2, 5))) if groups == 4 else (other, [None, None])
     options = {"base": 100.0, "layout": "interleaved"}
     turn, process = (functools.partial(function, **options) for function in (rotate, rotate_heads))
     layer = MultiHeadAttention(16, 4, num_key_value_heads=groups, process_heads=process).double()

@@ -36,7 +36,7 @@ function build(el, payload, given, save) {
 
   /** Keep the state that a question starts from in sight, or none. @param {Object<string, any> | null} state */
   function compare(state) {
-    compared = state && panels.canCompare() ? { ...store.beginning, ...state } : null;
+    compared = panels.canCompare() ? state : null;
     const places = state && store.controls.map((spec) => indexOf(spec, state[spec.name]));
     panels.compare(places);
     store.set({});
@@ -44,9 +44,8 @@ function build(el, payload, given, save) {
 
   /** Back to where a question began, or else the figure. */
   function reset() {
-    const { predict } = payload;
     compare(null);
-    act({ ...store.beginning, ...(predict?.before ?? predict?.state) });
+    act({ ...(payload.predict?.before ?? payload.predict?.state ?? store.beginning) });
   }
 
   /** Set controls by the labels that a link has; those that moved flash. @param {Object<string, string>} labels */
@@ -79,8 +78,8 @@ function build(el, payload, given, save) {
   const presentation = makePresentation(el, moves);
   store.subscribe(panels.draw);
   store.subscribe(() => prediction?.moved());
-  const saysBefore = () => `before: ${store.written(compared, store.state) || "the same"}`;
-  store.subscribe(() => setText(before, compared ? saysBefore() : ""));
+  const changed = () => store.written(compared, store.state) || "the same";
+  store.subscribe(() => setText(before, compared ? `before: ${changed()}` : ""));
   store.subscribe(controls.show);
 
   el.toggleAttribute("data-still", !hasControls);
