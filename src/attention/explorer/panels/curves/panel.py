@@ -109,7 +109,7 @@ class Curves(Panel):
         kept = [index for index in kept if not lines or not np.isnan([line[index] for line in lines]).all()]
         rows = [names_row(self.words["axes"][0], *self.words["names"])]
         rows += [numbers_row(written(x[index]), [line[index] for line in lines]) for index in kept]
-        note = f" ({len(kept)} of {len(x)} places)" if len(kept) < len(x) else ""
+        note = f" ({len(kept)} of {len(x)} points)" if len(kept) < len(x) else ""
         return table("curves", self.words["caption"] + note, rows)
 
     def axes(self):
