@@ -14,9 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 TRIALS = 5
-STAY_WITH_TENSORS = (
-    "Use PyTorch's own operations, not float(), math or numpy, so that training could use your function."
-)
+STAY_WITH_TENSORS = "Use PyTorch's own operations, not float(), math or numpy, so that training could use it."
 PRODUCTS = (
     "@ @= matmul mm mv dot inner einsum tensordot linear bmm vdot vecdot multi_dot chain_matmul bilinear "
     "addmm addmv addbmm baddbmm"
@@ -26,7 +24,7 @@ SOFTMAXES = (
     "masked_softmax attention_weights scaled_dot_product_attention"
 )
 WAYS = {  # what an exercise may forbid, and how it looks in a function's code
-    "a loop": {"loop", "map", "reduce"},
+    "a loop or comprehension": {"loop", "map", "reduce"},
     "a matrix product": {*PRODUCTS.split()},
     "PyTorch's softmax": {*SOFTMAXES.split()},
     "torch.special.entr": {"entr"},
@@ -118,7 +116,7 @@ class Exercise:
                 shows = number < TRIALS and not fault.startswith("The values are right")
                 hint = self._hint(answer, trials[:TRIALS] if shows else trials)
                 return f"not yet. {hint or fault + here}"
-        used = _used(answer) | _tables(answer, trials[0]) if self.without else set()
+        used = _used(answer) | _tables(answer, trials[:TRIALS]) if self.without else set()
         for way in self.without:
             if WAYS[way] & used:
                 return f"not yet. The values are right. Now find them without {way}."
@@ -162,13 +160,15 @@ class Exercise:
         found, expected = self.canonical(found), self.canonical(expected)
         if not expected.requires_grad:
             return ""
+        wanted = _gradients(expected, known)
         if not found.requires_grad:
-            return f"The values are right, but PyTorch cannot follow how they came about. {STAY_WITH_TENSORS}"
+            lost = f"The values are right, but PyTorch cannot follow how they came about. {STAY_WITH_TENSORS}"
+            return lost if any(each.any() for each in wanted) else ""
         try:
             gradients = _gradients(found, given)
         except RuntimeError as error:
             return f"The values are right, but PyTorch cannot compute their gradients: {error}{_advice(str(error))}"
-        return self._gradient_fault(gradients, _gradients(expected, known))
+        return self._gradient_fault(gradients, wanted)
 
     def _value_fault(self, found: Tensor, expected: Tensor) -> str:
         if found.shape != expected.shape:
@@ -265,9 +265,10 @@ def _used(function: Callable) -> set[str]:
     return used
 
 
-def _tables(function: Callable, arguments: tuple) -> set[str]:
-    """ "pairs" if the function makes a table of all pairs of rows of its first argument."""
-    rows, made = _tensors(arguments)[0].size(0), set()
+def _tables(function: Callable, trials: list[tuple]) -> set[str]:
+    """ "pairs" if the function makes a table of all pairs of rows of its first argument, at once or row after row."""
+    arguments = max(trials, key=lambda trial: len(_tensors(trial)[0]))
+    rows, made = len(_tensors(arguments)[0]), set()
 
     class Watch(TorchDispatchMode):
         def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
@@ -277,7 +278,8 @@ def _tables(function: Callable, arguments: tuple) -> set[str]:
 
     with Watch():
         function(*_copies(arguments))
-    return {"pairs"} if any(shape.count(rows) > 1 for shape in made) else set()
+    grows = {shape[:1] for shape in made} >= {(number,) for number in range(2, rows)}  # keys 0 to t, for every t
+    return {"pairs"} if grows or any(shape.count(rows) > 1 for shape in made) else set()
 
 
 def _shapes(arguments: tuple) -> str:

@@ -130,7 +130,7 @@ leave_one_out = Exercise(
             "−∞, not by some number, clamp none, and use a softmax: a quotient of kernels is 0 divided by 0 there.",
         ),
     ),
-    without=("a loop",),
+    without=("a loop or comprehension",),
     mistakes=(
         Mistake(
             lambda x, y, bandwidth: (

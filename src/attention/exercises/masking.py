@@ -24,10 +24,7 @@ def _draw_scores(generator: torch.Generator) -> tuple:
 
 
 def _far(scores: Tensor, mask: Tensor) -> tuple:
-    """One score of row 1 lies 80 below the largest; rows 2 to 4 far above 0 or below it, row 6 at −10³⁰.
-
-    In row 5 the hidden scores lie far above the visible ones.
-    """
+    """One score of row 1 lies 80 below the largest, rows 2 to 4 and 6 far from 0, row 5's hidden far above the rest."""
     scores[1, 0] = scores[1].max() - 80
     scores[2:5] += torch.tensor([[1e4], [-1e4], [-2e6]])
     scores[5] += 200.0 * ~mask[5]
@@ -102,12 +99,9 @@ def _leaks(model: Callable[[Tensor], Tensor], tokens: Tensor) -> Tensor:
 def _draw_model(
     generator: torch.Generator, reads: Callable = torch.clone, writes: Callable = torch.clone, leak: float = 1.0
 ) -> tuple:
-    """A layer of attention whose mask has holes, an empty row and, at random places, leaks; and a text for it.
-
-    It reads and writes something of each token; further leaks, as strong as is said, pass the softmax by.
-    """
+    """A layer whose mask has holes, an empty row and leaks, and further leaks that pass the softmax by; and a text."""
     width, length = primes(generator, 2)
-    width, length = width + 3, length + 8
+    width, length = width + 4, length + 9
     matrices = torch.randn(3, width, width, generator=generator, dtype=torch.float64) / width
     chance, causal = torch.rand(length, length, generator=generator), causal_mask(length)
     mask = torch.where(causal, chance < 0.8, chance < 0.1)
@@ -121,10 +115,6 @@ def _draw_model(
         return writes((torch.nan_to_num(weights) + past) @ value)
 
     return model, torch.randn(length, width, generator=generator, dtype=torch.float64)
-
-
-def _one_token(model: Callable, tokens: Tensor) -> tuple:
-    return lambda tokens: 2 * tokens, tokens[:1]
 
 
 def _normed(tokens: Tensor) -> Tensor:
@@ -171,7 +161,14 @@ leaks = Exercise(
             partial(_draw_model, writes=_opposites),
             "Changes of opposite sign cancel in a sum. Compare the components, each by itself.",
         ),
-        Edge(changed(_draw_model, _one_token), "Here the text has one token. Put in a token that differs from it."),
+        Edge(
+            changed(_draw_model, lambda model, tokens: (torch.exp, tokens[:1])),
+            "Here the text has one token. Put in a token that differs from it.",
+        ),
+        Edge(
+            partial(_draw_model, reads=lambda rows: rows.amax(1, keepdim=True).expand_as(rows)),
+            "This model reads the largest component of each token. Put in another token altogether.",
+        ),
     ),
     mistakes=(
         Mistake(

@@ -104,7 +104,7 @@ contributions = Exercise(
     lambda heads, out_weight: heads @ _slices(heads, out_weight),
     _draw_contributions,
     edges=(single(_draw_contributions),),
-    without=("a loop",),
+    without=("a loop or comprehension",),
     mistakes=(
         Mistake(
             lambda heads, out_weight: (heads @ _slices(heads, out_weight)).sum(dim=0),

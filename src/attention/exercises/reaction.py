@@ -98,9 +98,10 @@ assign = Exercise(
             "Do not divide each row by what is left in it, as RXNMapper's program does. Here the entries stay.",
         ),
         Edge(
-            lambda generator: (_table(generator, 4, 5).log() - 1,),
-            "Here every entry lies below −1. Strike out with −∞, which is below any number.",
+            lambda generator: (1e30 * _table(generator, 4, 5).log(),),
+            "Here every entry lies far below 0. Strike out with −∞, which is below any number.",
         ),
+        lambda generator: (torch.tensor([[0.9, 0.5], [0.4, 0.1]]),),
     ),
     mistakes=(
         Mistake(
@@ -130,6 +131,8 @@ def _draw_one_bond(generator: torch.Generator, share: float) -> tuple:
 
 # The second row and the third want the second column: who multiplies the whole second row lets it win.
 RIVALS = [[0.95, 0.02, 0.02, 0.01], [0.10, 0.50, 0.05, 0.35], [0.05, 0.60, 0.20, 0.15]]
+# Two choices multiply the entry in the middle, the second one what the first has made of it.
+TWICE = [[0.90, 0.02, 0.02, 0.06], [0.10, 0.001, 0.10, 0.50], [0.02, 0.02, 0.80, 0.16]]
 
 assign_with_bonds = Exercise(
     "assign_with_bonds",
@@ -139,6 +142,7 @@ assign_with_bonds = Exercise(
         lambda generator: (_table(generator, 1, 1), [], []),
         lambda generator: (*_shuffled(generator, SUMS_TURN_IT), [], []),
         lambda generator: (torch.tensor(RIVALS), [(0, 1)], [(0, 2)]),
+        lambda generator: (torch.tensor(TWICE), [(0, 1), (1, 2)], [(0, 1), (1, 2)]),
         *(
             Edge(
                 partial(_draw_one_bond, share=share),

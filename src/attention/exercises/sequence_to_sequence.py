@@ -21,7 +21,7 @@ additive_scores = Exercise(
     lambda q, k, W_q, W_k, w: torch.tanh(sum(_pairs(q, k, W_q, W_k))) @ w,
     _draw_scorer,
     edges=(single(_draw_scorer),),
-    without=("a loop",),
+    without=("a loop or comprehension",),
     mistakes=(
         Mistake(
             lambda q, k, W_q, W_k, w: sum(map(torch.tanh, _pairs(q, k, W_q, W_k))) @ w,
@@ -65,7 +65,7 @@ def _hears(scorers: list[Callable], query: Tensor, key: Tensor) -> Tensor:
 def _draw_scorers(generator: torch.Generator) -> tuple:
     queries, keys, width = primes(generator, 3)
     order = torch.randperm(len(SCORERS), generator=generator).tolist()
-    query, key = (0.3 * torch.randn(n, width, generator=generator) for n in (queries, keys))
+    query, key = (0.3 * torch.randn(n, width, generator=generator) for n in (queries + 1, keys))
     return [SCORERS[i] for i in order], query, key
 
 
@@ -87,7 +87,7 @@ hears_the_query = Exercise(
     _hears,
     _draw_scorers,
     edges=(
-        *(changed(_draw_scorers, partial(_with_one_other, place=place)) for place in (1, -1)),
+        *(changed(_draw_scorers, partial(_with_one_other, place=place)) for place in (1, 2, -1)),
         *(
             Edge(changed(_draw_scorers, partial(_with_opposite_queries, last=last)), "Compare the weights of all keys.")
             for last in (False, True)

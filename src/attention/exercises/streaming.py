@@ -44,8 +44,8 @@ def _blind(*tables: Tensor, rows: tuple[slice, slice]) -> tuple:
 def _far_apart(one: Tensor, other: Tensor) -> tuple:
     """Largest scores that an exponential cannot hold, above 0 and below, now the one part's the larger, now not."""
     one, other, rows = one.double(), other.double(), torch.arange(len(one))
-    one[:, 0] += 1e6 * (-1.0) ** rows + 3e3 * (-1.0) ** (rows // 2)
-    other[:, 0] += 1e6 * (-1.0) ** rows
+    one[:, 0] += 1e10 * (-1.0) ** rows + 3e3 * (-1.0) ** (rows // 2)
+    other[:, 0] += 1e10 * (-1.0) ** rows
     return one, other
 
 
@@ -78,7 +78,7 @@ merged_answer = Exercise(
         single(_draw_tables),
         Edge(
             changed(_draw_tables, _far_apart),
-            "Here an exponential left the range of its dtype: scores lie 10⁶ above 0, or below it. Subtract the larger "
+            "An exponential left the range of its dtype: scores lie 10¹⁰ above 0, or below it. Subtract the larger "
             "of the two largest scores first, and clamp it no higher than its dtype's lowest number.",
         ),
         Edge(changed(_draw_tables, partial(_blind, rows=(SOME, NOTHING))), HALF_BLIND),

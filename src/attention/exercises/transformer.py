@@ -24,10 +24,7 @@ def _over_root(x: Tensor, square: Tensor) -> Tensor:
     return x / (square + EPS).sqrt()
 
 
-SHORT = (
-    "Here a token is short. The 1e-5 is missing or too small, or stands outside the root. F.rms_norm takes it as "
-    "eps=1e-5."
-)
+SHORT = "Here a token is short: the 1e-5 is missing, too small or outside the root. F.rms_norm takes it as eps=1e-5."
 
 rms_norm = Exercise(
     "rms_norm",
