@@ -117,10 +117,10 @@ class MultiHeadAttention(nn.Module):  # ch. 6, 7, 13: heads look side by side
     def forward(
         self, query, key, value, mask=None, is_causal=False, cache=None
     ):
-        B, H, G, D = len(query), self.num_heads, self.groups, self.head_dim
-        q = self.q_proj(query).view(B, -1, H, D).transpose(1, 2)  # (B, H, L, D)
-        k = self.k_proj(key).view(B, -1, G, D).transpose(1, 2)  # (B, G, N, D)
-        v = self.v_proj(value).view(B, -1, G, D).transpose(1, 2)  # (B, G, N, D)
+        H, G = self.num_heads, self.groups
+        q, k, v = self.q_proj(query), self.k_proj(key), self.v_proj(value)
+        q = q.unflatten(2, (H, -1)).transpose(1, 2)  # (B, H, L, D)
+        k, v = (x.unflatten(2, (G, -1)).transpose(1, 2) for x in (k, v))
         offset = 0 if cache is None else cache.length  # how many came before
         if self.rotary:
             q, k = rotate(q, offset), rotate(k, offset)
@@ -174,7 +174,7 @@ class Transformer(nn.Module):  # ch. 11: for each token, scores of the next
         self.final_norm = nn.LayerNorm(embed_dim)
         self.output = nn.Linear(embed_dim, vocab_size, bias=False)
 
-    def forward(self, tokens, mask=None, caches=None):  # (B, L), of padding
+    def forward(self, tokens, mask=None, caches=None):  # (B, L), (B, 1, S)
         caches = caches or [None] * len(self.blocks)
         start = caches[0].length if caches[0] else 0
         stop = start + tokens.shape[1]

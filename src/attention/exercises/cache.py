@@ -6,11 +6,17 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from attention.exercises.draws import normal, primes, single
+from attention.exercises.draws import changed, far, normal, primes, single
 from attention.exercises.exercise import Exercise, Mistake
 from attention.functional import scaled_dot_product_attention
 
 _draws_step = partial(normal, "HND", "HND", "HND", "HSD", "HSD")
+
+
+def _draw_far(generator: torch.Generator) -> tuple:
+    """Two heads, the same but for their values: scores of 4·10⁴ and more, of either sign, and as far apart."""
+    query, key = far(generator, 3, 8, 4)
+    return query.repeat(2, 1, 1), key.repeat(2, 1, 1), torch.randn(2, 8, 5, generator=generator)
 
 
 def _step(query: Tensor, key: Tensor, value: Tensor, kept_key: Tensor, kept_value: Tensor, diagonal: int) -> Tensor:
@@ -24,7 +30,11 @@ cached_step = Exercise(
     "cached_step",
     lambda *heads: _step(*heads, diagonal=heads[3].size(1)),
     _draws_step(),
-    edges=(_draws_step(N=1), _draws_step(S=0), _draws_step(S=1), single(_draws_step())),
+    edges=(
+        *(_draws_step(N=1), _draws_step(S=0), _draws_step(S=1), single(_draws_step())),
+        changed(_draw_far, lambda q, k, v: (q, k[:, 5:], v[:, 5:], k[:, :5], v[:, :5])),
+    ),
+    without=("causal_mask",),
     mistakes=(
         Mistake(
             lambda *heads: _step(*heads, diagonal=0),
@@ -44,7 +54,6 @@ cached_step = Exercise(
 
 
 def _draw_groups(generator: torch.Generator, size: int = 2, sizes: Callable = primes, **fixed: int) -> tuple:
-    """Keys and values are of one width, and queries, keys and groups of different numbers."""
     query, key, value = normal("GLD", "GSD", "GSD", **fixed)(generator, sizes)
     return torch.randn(size * len(query), *query.shape[1:], generator=generator), key, value
 
@@ -62,13 +71,13 @@ grouped_attention = Exercise(
         partial(_draw_groups, G=1, size=3),
         partial(_draw_groups, size=1),
         partial(_draw_groups, G=2, size=4),
+        changed(_draw_far, lambda query, key, value: (query.repeat(2, 1, 1), key, value)),
         single(partial(_draw_groups, size=1)),
     ),
     mistakes=(
         Mistake(
             lambda q, k, v: scaled_dot_product_attention(q, *(each.repeat(len(q) // len(k), 1, 1) for each in (k, v))),
-            "Your heads take the groups in turns, as repeat lays them out. Heads of a group lie side by side: "
-            "repeat_interleave.",
+            "Your heads take the groups in turns. Heads of a group lie side by side: repeat_interleave.",
         ),
         Mistake(
             lambda q, k, v: scaled_dot_product_attention(q, k[:1], v[:1]),

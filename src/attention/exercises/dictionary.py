@@ -15,7 +15,7 @@ def _draw_scores(generator: torch.Generator, **options) -> tuple:
 
 def _draw_cold(generator: torch.Generator) -> tuple:
     """Scores of which two are close together, and e to the power of the largest, divided, is beyond float32."""
-    return torch.tensor([2.0, 1.99, 1.0, -2.0])[torch.randperm(4, generator=generator)], COLD
+    return torch.tensor([2.0, 1.99, -2.0, -2.0])[torch.randperm(4, generator=generator)], COLD
 
 
 weights_at = Exercise(
@@ -65,8 +65,8 @@ scores_from_weights = Exercise(
         single(_draw_weights),
         changed(_draw_weights, lambda w: (torch.zeros_like(w).softmax(0),)),
         Edge(
-            changed(_draw_weights, lambda w: (torch.cat([w.new_tensor([1e-30]), w[1:] / w[1:].sum()]),)),
-            "Here a weight is 10⁻³⁰. Put no floor under it: the logarithm of a small weight is as low as its score.",
+            changed(_draw_weights, lambda w: (torch.cat([w.new_tensor([1e-37]), w[1:] / w[1:].sum()]),)),
+            "Here a weight is 10⁻³⁷. Put no floor under it: the logarithm of a small weight is as low as its score.",
         ),
     ),
     canonical=lambda scores: scores - scores.mean(),

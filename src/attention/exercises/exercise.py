@@ -25,6 +25,7 @@ SOFTMAXES = (
 )
 WAYS = {  # what an exercise may forbid, and how it looks in a function's code
     "a loop or comprehension": {"loop", "map", "reduce"},
+    "causal_mask": {"causal_mask", "window_mask"},
     "a matrix product": {*PRODUCTS.split()},
     "PyTorch's softmax": {*SOFTMAXES.split()},
     "torch.special.entr": {"entr"},

@@ -7,7 +7,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from attention.exercises.draws import normal, one_of, primes, single
+from attention.exercises.draws import changed, normal, one_of, primes, single
 from attention.exercises.exercise import Edge, Exercise, Mistake
 from attention.functional import scaled_dot_product_attention
 
@@ -40,16 +40,16 @@ two_heads = Exercise(
     edges=(
         Edge(partial(_draw_text, back=1), "Here the head looks one back."),
         Edge(
-            partial(_draw_text, back=3, length=3),
+            partial(_draw_text, back=6, length=4),
             "Here nothing stands `back` places before any token: no token has a tag.",
         ),
         partial(_draw_text, back=1, length=1),
+        changed(_draw_text, lambda symbols, back: (4 * symbols, back)),
     ),
     mistakes=(
         Mistake(
             lambda symbols, back: _attend(symbols, symbols.roll(back, dims=0), symbols),
-            "Your tags go round: the first tokens get the symbols of the last ones. They have nothing before them, so "
-            "their tags are zeros.",
+            "Your tags go round: the first tokens get the last ones' symbols. They have nothing before them: zeros.",
         ),
         Mistake(
             lambda symbols, back: _attend(_tags(symbols, back), symbols, symbols),
@@ -58,8 +58,7 @@ two_heads = Exercise(
         ),
         Mistake(
             lambda symbols, back: _attend(symbols, _tags(symbols, back), _tags(symbols, back)),
-            "Your value is the tag. Then the head says the symbol that asked. The value is the symbol of the token "
-            "that is found.",
+            "Your value is the tag, so the head says the symbol that asked. The value is the found token's symbol.",
         ),
         Mistake(
             lambda symbols, back: _attend(symbols, _tags(symbols, back), symbols, causal=False),

@@ -25,7 +25,7 @@ def arch(difference: Tensor) -> Tensor:
 
 
 def faint(difference: Tensor) -> Tensor:
-    return 1e-12 * arch(difference)
+    return 1e-25 * arch(difference)
 
 
 KERNELS = (bell, hat, arch)  # none symmetric, so that q − k and k − q can be told apart
@@ -97,16 +97,12 @@ def _draw_points(generator: torch.Generator, points: int | None = None) -> tuple
 
 
 def _with_two_alike(x: Tensor, y: Tensor, bandwidth: Tensor) -> tuple:
-    """Two of the points lie at the same place."""
     return torch.cat([x[:-1], x[:1]]), y, bandwidth
 
 
 def _with_a_far_point(x: Tensor, y: Tensor, bandwidth: Tensor) -> tuple:
-    """The last point is so far from all others that their scores there lie below −10⁶, and their kernels are 0.
-
-    The bandwidth is narrow, so that only the nearest has a weight there: else rounding would move the gradient.
-    """
-    return torch.cat([x[:-1], x.amax(dim=0, keepdim=True) + 1000]), y, bandwidth / 2
+    """The last point lies far from all: its scores are below −10¹⁰. So narrow, one has all the weight, unrounded."""
+    return torch.cat([x[:-1], x.amax(dim=0, keepdim=True) + 1e5]), y, bandwidth / 2
 
 
 def _scores(x: Tensor, bandwidth: Tensor) -> Tensor:
@@ -136,8 +132,7 @@ leave_one_out = Exercise(
             lambda x, y, bandwidth: (
                 _scores(x, bandwidth).masked_fill(_scores(x, bandwidth) == 0, -math.inf).softmax(1) @ y
             ),
-            "You hide every score of 0. Another point may lie at the same place: hide the diagonal, whatever stands "
-            "there.",
+            "You hide every score of 0. Another point may lie at the same place: hide the diagonal, and no more.",
         ),
         Mistake(
             lambda x, y, bandwidth: _scores(x, bandwidth).softmax(1) @ y,

@@ -73,8 +73,7 @@ safe_softmax = Exercise(
         ),
         Mistake(
             lambda scores, mask: _filled(scores, mask, torch.finfo(scores.dtype).min),
-            "A row that sees nothing gets equal weights: all its scores are the number that you filled in. Its weights "
-            "should be 0.",
+            "A row that sees nothing gets equal weights, as all its scores are your number. They should be 0.",
         ),
         Mistake(
             lambda scores, mask: scores.softmax(dim=1) * mask,

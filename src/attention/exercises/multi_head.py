@@ -33,8 +33,8 @@ def _draw_layer(generator: torch.Generator, sizes: Callable = primes) -> tuple:
 
 
 def _with_high_scores(tokens: Tensor, in_proj_weight: Tensor, out_weight: Tensor, heads: int) -> tuple:
-    """Scores of thousands, whose exponentials are infinite even in float64."""
-    return tokens.double(), 40 * in_proj_weight.double(), out_weight.double(), heads
+    """Scores of some 10⁸, whose exponentials are infinite even in float64."""
+    return tokens.double(), 2e4 * in_proj_weight.double(), out_weight.double(), heads
 
 
 def _split(tensor: Tensor, heads: int) -> Tensor:
@@ -60,8 +60,8 @@ multi_head_attention = Exercise(
         single(_draw_layer),
         Edge(
             changed(_draw_layer, _with_high_scores),
-            "The exponentials of large scores are infinite, and ∞/∞ is NaN. Subtract each row's largest score first, "
-            "as `softmax` does.",
+            "Here scores are large, their exponentials infinite, and ∞/∞ is NaN. Clamp none of them, and subtract each "
+            "row's largest first, as `softmax` does.",
         ),
     ),
     mistakes=(
@@ -82,8 +82,7 @@ multi_head_attention = Exercise(
         ),
         Mistake(
             lambda *layer: _attended(*layer, merge=_merged_by_view),
-            "You merge without a transpose: a row takes pieces of several tokens. First (B, H, L, D) back to "
-            "(B, L, H, D).",
+            "You merge without a transpose: a row takes pieces of several tokens. First go back to (B, L, H, D).",
         ),
     ),
 )

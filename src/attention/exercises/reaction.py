@@ -146,8 +146,7 @@ assign_with_bonds = Exercise(
         *(
             Edge(
                 partial(_draw_one_bond, share=share),
-                "A choice multiplies the entries between its neighbours by 90: a very small one stays behind, and "
-                "nothing is added.",
+                "A choice multiplies the entries between its neighbours by 90, however small, and adds nothing.",
             )
             for share in (0.001, 0.0094, 0.0106)
         ),
