@@ -117,7 +117,8 @@ class Exercise:
                 shows = number < TRIALS and not fault.startswith("The values are right")
                 hint = self._hint(answer, trials[:TRIALS] if shows else trials)
                 return f"not yet. {hint or fault + here}"
-        used = _used(answer) | _tables(answer, trials[:TRIALS]) if self.without else set()
+        tables = _tables(answer, trials[:TRIALS]) if "a table of all pairs" in self.without else set()
+        used = _used(answer) | tables if self.without else set()
         for way in self.without:
             if WAYS[way] & used:
                 return f"not yet. The values are right. Now find them without {way}."
@@ -267,7 +268,7 @@ def _used(function: Callable) -> set[str]:
 
 
 def _tables(function: Callable, trials: list[tuple]) -> set[str]:
-    """ "pairs" if the function makes a table of all pairs of rows of its first argument, at once or row after row."""
+    """ "pairs" if the function makes a table of all pairs of rows of its first argument, at once or by growing rows."""
     arguments = max(trials, key=lambda trial: len(_tensors(trial)[0]))
     rows, made = len(_tensors(arguments)[0]), set()
 
@@ -279,7 +280,7 @@ def _tables(function: Callable, trials: list[tuple]) -> set[str]:
 
     with Watch():
         function(*_copies(arguments))
-    grows = {shape[:1] for shape in made} >= {(number,) for number in range(2, rows)}  # keys 0 to t, for every t
+    grows = made >= {(number,) for number in range(2, rows)}  # the scores of keys 0 to t, for every t
     return {"pairs"} if grows or any(shape.count(rows) > 1 for shape in made) else set()
 
 

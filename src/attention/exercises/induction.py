@@ -7,7 +7,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from attention.exercises.draws import changed, normal, one_of, primes, single
+from attention.exercises.draws import normal, one_of, primes, single
 from attention.exercises.exercise import Edge, Exercise, Mistake
 from attention.functional import scaled_dot_product_attention
 
@@ -44,7 +44,6 @@ two_heads = Exercise(
             "Here nothing stands `back` places before any token: no token has a tag.",
         ),
         partial(_draw_text, back=1, length=1),
-        changed(_draw_text, lambda symbols, back: (4 * symbols, back)),
     ),
     mistakes=(
         Mistake(

@@ -131,7 +131,6 @@ def _draw_one_bond(generator: torch.Generator, share: float) -> tuple:
 
 # The second row and the third want the second column: who multiplies the whole second row lets it win.
 RIVALS = [[0.95, 0.02, 0.02, 0.01], [0.10, 0.50, 0.05, 0.35], [0.05, 0.60, 0.20, 0.15]]
-# Two choices multiply the entry in the middle, the second one what the first has made of it.
 TWICE = [[0.90, 0.02, 0.02, 0.06], [0.10, 0.001, 0.10, 0.50], [0.02, 0.02, 0.80, 0.16]]
 
 assign_with_bonds = Exercise(
