@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 TRIALS = 5
-STAY_WITH_TENSORS = "Use PyTorch's own operations, not float(), math or numpy, so that training could use it."
+STAY_WITH_TENSORS = "Use PyTorch's own operations, not float(), math or numpy, so training can use your function."
 PRODUCTS = (
     "@ @= matmul mm mv dot inner einsum tensordot linear bmm vdot vecdot multi_dot chain_matmul bilinear "
     "addmm addmv addbmm baddbmm"

@@ -48,7 +48,7 @@ two_heads = Exercise(
     mistakes=(
         Mistake(
             lambda symbols, back: _attend(symbols, symbols.roll(back, dims=0), symbols),
-            "Your tags go round: the first tokens get the last ones' symbols. They have nothing before them: zeros.",
+            "Your tags go round: the first tokens get the last ones' symbols. With nothing before them, theirs are 0.",
         ),
         Mistake(
             lambda symbols, back: _attend(_tags(symbols, back), symbols, symbols),

@@ -101,7 +101,7 @@ def _with_two_alike(x: Tensor, y: Tensor, bandwidth: Tensor) -> tuple:
 
 
 def _with_a_far_point(x: Tensor, y: Tensor, bandwidth: Tensor) -> tuple:
-    """The last point lies far from all: its scores are below −10¹⁰. So narrow, one has all the weight, unrounded."""
+    """The last point lies far from all, its scores below −10¹⁰. So narrow a bandwidth leaves no gradient to round."""
     return torch.cat([x[:-1], x.amax(dim=0, keepdim=True) + 1e5]), y, bandwidth / 2
 
 
